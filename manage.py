@@ -1,0 +1,23 @@
+#!/usr/bin/env python
+"""Django's command line for Voicehost."""
+
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+# `platform/` is a source root, not a package (docs/adr/0003): the standard
+# library keeps its `platform` module, and `voicehost` and `tenants` live there.
+sys.path[:0] = [str(ROOT), str(ROOT / "platform")]
+
+from django.core.management import execute_from_command_line  # noqa: E402
+
+
+def main() -> None:
+    """Run a management command with the settings of `DJANGO_SETTINGS_MODULE`."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "voicehost.settings")
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()

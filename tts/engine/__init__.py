@@ -1,0 +1,1 @@
+"""The batching engine: requests in, audio events out. Pure Python, no Django."""

@@ -1,0 +1,43 @@
+"""Who listens to the engine: the core reports, it never calls a metrics library."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from tts.engine.outcome import SpeechOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class StepStats:
+    """One turn of the step loop for one engine: batch size, seconds, what still waits."""
+
+    version: str
+    profile: str
+    batch_size: int
+    step_seconds: float
+    audio_seconds: float
+    waiting: int
+    active: int
+
+
+class EngineObserver(Protocol):
+    """Receives what the engine core did; implementations must be quick and never raise."""
+
+    def step_finished(self, stats: StepStats) -> None:
+        """One engine step was computed."""
+
+
+class OutcomeObserver(Protocol):
+    """Receives the outcome of every request, once."""
+
+    def speech_finished(self, outcome: SpeechOutcome) -> None:
+        """A request ended, in whatever way."""
+
+
+class NullObserver:
+    """Listens to nothing."""
+
+    def step_finished(self, stats: StepStats) -> None:
+        """Ignore it."""
+
+    def speech_finished(self, outcome: SpeechOutcome) -> None:
+        """Ignore it."""

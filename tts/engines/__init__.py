@@ -1,0 +1,1 @@
+"""Speech engines behind one protocol: base, registry, one folder each. No Django."""

@@ -1,0 +1,1 @@
+"""What web and Celery call to speak: in process, or over Redis Streams."""

@@ -1,0 +1,1 @@
+"""Text to segments: language spans, normalisation, splitting. Pure Python, no Django."""
