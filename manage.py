@@ -15,7 +15,7 @@ from django.core.management import execute_from_command_line  # noqa: E402
 
 def main() -> None:
     """Run a management command with the settings of `DJANGO_SETTINGS_MODULE`."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "voicehost.settings")
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "voicehost.settings.dev")
     execute_from_command_line(sys.argv)
 
 

@@ -1,0 +1,1 @@
+"""What many processes share through Redis: connections, the configuration epoch, key names."""

@@ -1,0 +1,1 @@
+"""The Django project: settings, URLs, ASGI, Celery, the API object and wiring."""

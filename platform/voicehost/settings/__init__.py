@@ -1,0 +1,1 @@
+"""Settings: `base` is shared, `dev` is one machine, `prod` is production, `test` the tests."""

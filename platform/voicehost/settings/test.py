@@ -1,6 +1,22 @@
-"""Settings of the test run."""
+"""The test run: a state folder of its own, in memory where that changes nothing."""
 
-SECRET_KEY = "test"
-INSTALLED_APPS: list[str] = []
-DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}
-USE_TZ = True
+import tempfile
+from pathlib import Path
+
+from voicehost.settings.base import *  # noqa: F403
+from voicehost.settings.base import DATABASES
+
+DEBUG = False
+SECRET_KEY = "test-key-that-is-long-enough-for-hs256-signatures"  # noqa: S105
+EMBEDDED_REDIS_ALLOWED = True
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+CELERY_TASK_ALWAYS_EAGER = True
+VAR_DIR = Path(tempfile.gettempdir()) / "voicehost-tests"
+STATIC_ROOT = VAR_DIR / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    DATABASES["default"]["NAME"] = ":memory:"

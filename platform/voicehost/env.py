@@ -1,0 +1,99 @@
+"""The one place that reads the environment. Every setting is described in `.env.example`."""
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+import environ
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """The settings an operator gives by environment, with their defaults applied."""
+
+    var_dir: Path
+    host: str
+    port: int
+    database_url: str
+    redis_url: str
+    embedded_redis: bool
+    web_processes: int
+    synthesis_workers: int
+    asgi_server: str
+    secret_key: str
+    public_catalogue: bool
+    allowed_hosts: tuple[str, ...]
+    cors_origins: tuple[str, ...]
+    csrf_trusted_origins: tuple[str, ...]
+    log_level: str
+    log_json: bool
+    process_id: str
+    metrics_port: int
+    lanes: int
+
+    @property
+    def run_dir(self) -> Path:
+        """Where sockets and the addresses of running services are kept."""
+        return self.var_dir / "run"
+
+
+def environment_read() -> Environment:
+    """Read the environment; raises ImproperlyConfigured naming the variable that is wrong."""
+    env = environ.Env()
+    dotenv = ROOT / ".env"
+    if dotenv.is_file():
+        env.read_env(str(dotenv))
+    var_dir = Path(env.str("VAR_DIR", default=str(ROOT / "var"))).expanduser().resolve()
+    sqlite = f"sqlite:///{var_dir / 'voicehost.sqlite3'}"
+    return Environment(
+        var_dir=var_dir,
+        host=env.str("HOST", default="127.0.0.1"),
+        port=env.int("PORT", default=8000),
+        database_url=env.str("DATABASE_URL", default="") or sqlite,
+        redis_url=env.str("REDIS_URL", default="") or _redis_url_in_force(var_dir),
+        embedded_redis=env.bool("EMBEDDED_REDIS", default=False),
+        web_processes=env.int("WEB_PROCESSES", default=1),
+        synthesis_workers=env.int("SYNTHESIS_WORKERS", default=1),
+        asgi_server=env.str("ASGI_SERVER", default="daphne"),
+        secret_key=env.str("SECRET_KEY", default="") or _secret_key(var_dir),
+        public_catalogue=env.bool("PUBLIC_CATALOGUE", default=False),
+        allowed_hosts=tuple(env.list("ALLOWED_HOSTS", default=["*"])),
+        cors_origins=tuple(env.list("CORS_ORIGINS", default=[])),
+        csrf_trusted_origins=tuple(env.list("CSRF_TRUSTED_ORIGINS", default=[])),
+        log_level=env.str("LOG_LEVEL", default="INFO").upper(),
+        log_json=env.bool("LOG_JSON", default=False),
+        process_id=env.str("VOICEHOST_PROCESS_ID", default="") or secrets.token_hex(6),
+        metrics_port=env.int("METRICS_PORT", default=0),
+        lanes=env.int("LANES", default=0),
+    )
+
+
+def _redis_url_in_force(var_dir: Path) -> str:
+    """The URL of the server that `serve` started, so that other commands find it."""
+    try:
+        return (var_dir / "run" / "redis.url").read_text().strip()
+    except FileNotFoundError:
+        return "redis://127.0.0.1:6379/0"
+
+
+def _secret_key(var_dir: Path) -> str:
+    """The installation's own key, made at the first start and kept with mode 0600."""
+    path = var_dir / "secret_key"
+    try:
+        return path.read_text().strip()
+    except FileNotFoundError:
+        var_dir.mkdir(parents=True, exist_ok=True)
+    candidate = secrets.token_urlsafe(50)
+    draft = path.with_name(f".secret_key.{secrets.token_hex(4)}")
+    draft.touch(mode=0o600)
+    draft.write_text(candidate)
+    try:
+        # A hard link is atomic and fails when another process was first.
+        path.hardlink_to(draft)
+    except FileExistsError:
+        candidate = path.read_text().strip()
+    finally:
+        draft.unlink()
+    return candidate

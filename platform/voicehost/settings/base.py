@@ -1,0 +1,208 @@
+"""Settings that every installation shares. The environment is read in `voicehost.env` only."""
+
+from typing import Any
+
+import environ
+from django.urls import reverse_lazy
+
+from voicehost.env import ROOT, environment_read
+from voicehost.logs import logging_config
+
+ENVIRONMENT = environment_read()
+VAR_DIR = ENVIRONMENT.var_dir
+SECRET_KEY = ENVIRONMENT.secret_key
+ALLOWED_HOSTS = list(ENVIRONMENT.allowed_hosts)
+CSRF_TRUSTED_ORIGINS = list(ENVIRONMENT.csrf_trusted_origins)
+
+INSTALLED_APPS = [
+    "unfold",
+    "unfold.contrib.filters",
+    "unfold.contrib.forms",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "corsheaders",
+    "channels",
+    "ninja",
+    "auditlog",
+    "django_celery_beat",
+    "django_prometheus",
+    "django_structlog",
+    "tenants",
+    "models_registry",
+    "tts",
+    "monitoring",
+    "studio",
+    "voicehost",
+]
+MIDDLEWARE = [
+    "django_prometheus.middleware.PrometheusBeforeMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "corsheaders.middleware.CorsMiddleware",
+    "django_structlog.middlewares.RequestMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "auditlog.middleware.AuditlogMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django_prometheus.middleware.PrometheusAfterMiddleware",
+]
+ROOT_URLCONF = "voicehost.urls"
+ASGI_APPLICATION = "voicehost.asgi.application"
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+DATABASES: dict[str, Any] = {"default": environ.Env.db_url_config(ENVIRONMENT.database_url)}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    # WAL lets readers go on while one process writes; IMMEDIATE takes the write
+    # lock at BEGIN, where the busy timeout applies, instead of failing in mid-transaction.
+    DATABASES["default"]["OPTIONS"] = {
+        "timeout": 20,
+        "transaction_mode": "IMMEDIATE",
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    }
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+REDIS_URL = ENVIRONMENT.redis_url
+CHANNEL_LAYERS: dict[str, Any] = {
+    "default": {
+        "BACKEND": "channels_redis.core.RedisChannelLayer",
+        "CONFIG": {"hosts": [{"address": REDIS_URL}], "prefix": "vh:layer"},
+    }
+}
+CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_TRACK_STARTED = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_MAX_TASKS_PER_CHILD = 1000
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 4 * 3600, "global_keyprefix": "vh:celery:"}
+CELERY_TASK_SOFT_TIME_LIMIT = 3 * 3600
+CELERY_TASK_TIME_LIMIT = 3 * 3600 + 300
+CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
+CELERY_TIMEZONE = "UTC"
+
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_I18N = True
+USE_TZ = True
+
+STATIC_URL = "/static/"
+STATIC_ROOT = VAR_DIR / "static"
+WHITENOISE_USE_FINDERS = True
+LOCALE_PATHS = [ROOT / "platform" / "voicehost" / "locale"]
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+X_FRAME_OPTIONS = "DENY"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'self'"],
+        # Unfold's Alpine templates evaluate expressions and set inline styles.
+        "script-src": ["'self'", "'unsafe-inline'", "'unsafe-eval'"],
+        "style-src": ["'self'", "'unsafe-inline'"],
+        "img-src": ["'self'", "data:"],
+        "media-src": ["'self'", "blob:"],
+        "connect-src": ["'self'"],
+        "frame-ancestors": ["'none'"],
+    }
+}
+
+CORS_ALLOWED_ORIGINS = list(ENVIRONMENT.cors_origins)
+CORS_URLS_REGEX = r"^/v1/.*$"
+CORS_EXPOSE_HEADERS = [
+    "server-timing",
+    "x-request-id",
+    "x-quality-tier",
+    "x-model-version",
+    "retry-after",
+    "retry-after-ms",
+    "x-ratelimit-limit-requests",
+    "x-ratelimit-remaining-requests",
+    "x-ratelimit-reset-requests",
+    "x-ratelimit-limit-characters",
+    "x-ratelimit-remaining-characters",
+    "x-ratelimit-reset-characters",
+]
+
+LOGGING_CONFIG = None
+LOGGING = logging_config(level=ENVIRONMENT.log_level, json=ENVIRONMENT.log_json)
+PROMETHEUS_EXPORT_MIGRATIONS = False
+
+UNFOLD: dict[str, Any] = {
+    "SITE_TITLE": "Voicehost",
+    "SITE_HEADER": "Voicehost",
+    "SITE_SYMBOL": "graphic_eq",
+    "SHOW_HISTORY": True,
+    "SIDEBAR": {
+        "show_search": True,
+        "navigation": [
+            {
+                "title": "Tenants",
+                "items": [
+                    {"title": "Tenants", "icon": "domain",
+                     "link": reverse_lazy("admin:tenants_tenant_changelist")},
+                    {"title": "API keys", "icon": "key",
+                     "link": reverse_lazy("admin:tenants_apikey_changelist")},
+                    {"title": "Quality tiers", "icon": "tune",
+                     "link": reverse_lazy("admin:tenants_qualitytier_changelist")},
+                ],
+            },
+            {
+                "title": "Speech",
+                "items": [
+                    {"title": "Voices", "icon": "record_voice_over",
+                     "link": reverse_lazy("admin:tts_voice_changelist")},
+                    {"title": "Routes", "icon": "alt_route",
+                     "link": reverse_lazy("admin:models_registry_route_changelist")},
+                    {"title": "Models", "icon": "deployed_code",
+                     "link": reverse_lazy("admin:models_registry_speechmodel_changelist")},
+                    {"title": "Versions", "icon": "layers",
+                     "link": reverse_lazy("admin:models_registry_modelversion_changelist")},
+                ],
+            },
+            {
+                "title": "Access",
+                "items": [
+                    {"title": "Users", "icon": "person",
+                     "link": reverse_lazy("admin:auth_user_changelist")},
+                    {"title": "Roles", "icon": "group",
+                     "link": reverse_lazy("admin:auth_group_changelist")},
+                    {"title": "Audit log", "icon": "history",
+                     "link": reverse_lazy("admin:auditlog_logentry_changelist")},
+                ],
+            },
+        ],
+    },
+}  # fmt: skip

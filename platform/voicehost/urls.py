@@ -1,0 +1,8 @@
+"""URLs served by Django; the speech endpoints are routed in `voicehost.asgi`."""
+
+from django.contrib import admin
+from django.urls import URLPattern, URLResolver, path
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("admin/", admin.site.urls),
+]
