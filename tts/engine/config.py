@@ -25,9 +25,7 @@ class BatchingConfig:
                 f"max_batch must be 1 to max_slots ({self.max_slots}), not {self.max_batch}"
             )
         if not 0.0 <= self.max_wait_seconds <= 1.0:
-            raise ValueError(
-                f"max_wait_seconds must be 0 to 1 second, not {self.max_wait_seconds}"
-            )
+            raise ValueError(f"max_wait_seconds must be 0 to 1 second, not {self.max_wait_seconds}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,16 @@
 """Errors of the engine side.
 
-    EngineError
-    ├── QueueFull            the worker's queue has no room (platform limit)
-    ├── QueueTimeout         waited longer than the request allows
-    ├── DeadlineUnattainable refused: predicted to wait longer than it allows
-    ├── VersionUnavailable   the version is not loaded here, or failed to load
-    ├── WorkerLost           the worker died or is fenced off
-    ├── Draining             the worker is stopping and takes nothing new
-    ├── VoiceUnavailable     the engine does not have this voice
-    ├── NothingToSpeak       the text has nothing that can be spoken
-    ├── SynthesisFailed      the engine failed on this request
-    └── StreamStalled        the listener did not read for too long
+EngineError
+├── QueueFull            the worker's queue has no room (platform limit)
+├── QueueTimeout         waited longer than the request allows
+├── DeadlineUnattainable refused: predicted to wait longer than it allows
+├── VersionUnavailable   the version is not loaded here, or failed to load
+├── WorkerLost           the worker died or is fenced off
+├── Draining             the worker is stopping and takes nothing new
+├── VoiceUnavailable     the engine does not have this voice
+├── NothingToSpeak       the text has nothing that can be spoken
+├── SynthesisFailed      the engine failed on this request
+└── StreamStalled        the listener did not read for too long
 """
 
 from enum import StrEnum
