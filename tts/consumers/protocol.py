@@ -1,0 +1,157 @@
+"""The messages of the WebSocket protocol `tts.v1`, typed in both directions.
+
+Clients send JSON text frames; every client message may carry an `event_id`,
+which errors caused by it echo. Servers send JSON text frames and, with the
+transport `binary`, raw audio frames between `speech.started` and
+`speech.done` or `context.cancelled` of the one active context.
+"""
+
+from enum import IntEnum, StrEnum
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+SUBPROTOCOL = "tts.v1"
+KEY_SUBPROTOCOL_PREFIX = "tts.key."
+DEFAULT_CONTEXT = "default"
+
+ContextId = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"\A[\w.:-]+\Z")]
+EventId = Annotated[str, Meta(max_length=64)]
+
+
+class CloseCode(IntEnum):
+    """Why a socket was closed (RFC 6455 section 7.4; 4000-4999 are ours)."""
+
+    NORMAL = 1000
+    GOING_AWAY = 1001
+    POLICY = 1008
+    TOO_BIG = 1009
+    INTERNAL = 1011
+    OVERLOADED = 1013
+    UNAUTHORIZED = 4401
+    FORBIDDEN = 4403
+    IDLE = 4408
+    TOO_MANY = 4429
+
+
+class AudioTransport(StrEnum):
+    """How audio travels: raw frames, or base64 inside JSON with a context id."""
+
+    BINARY = "binary"
+    BASE64 = "base64"
+
+
+class ClientMessage(Struct, tag_field="type", forbid_unknown_fields=False, kw_only=True):
+    """What every client message may carry."""
+
+    event_id: EventId | None = None
+
+
+class SessionUpdate(ClientMessage, tag="session.update"):
+    """Settings of the contexts that begin after this message; absent fields stay as they are."""
+
+    model: str | None | UnsetType = UNSET
+    voice: str | dict[str, str] | None | UnsetType = UNSET
+    response_format: str | None | UnsetType = UNSET
+    sample_rate: int | None | UnsetType = UNSET
+    speed: float | None | UnsetType = UNSET
+    language: str | None | UnsetType = UNSET
+    seed: int | None | UnsetType = UNSET
+    quality_tier: str | None | UnsetType = UNSET
+    instructions: str | None | UnsetType = UNSET
+    audio_transport: AudioTransport | None | UnsetType = UNSET
+    split: str | None | UnsetType = UNSET
+    first_chunk_chars: Annotated[int, Meta(ge=10, le=400)] | None | UnsetType = UNSET
+    max_buffer_delay_ms: Annotated[int, Meta(ge=100, le=60_000)] | None | UnsetType = UNSET
+
+
+class TextAppend(ClientMessage, tag="input_text.append"):
+    """More text of a context, concatenated verbatim with what came before."""
+
+    text: str
+    context_id: ContextId = DEFAULT_CONTEXT
+
+
+class TextFlush(ClientMessage, tag="input_text.flush"):
+    """Speak what is there; `flush.done` answers when its audio has been sent."""
+
+    context_id: ContextId = DEFAULT_CONTEXT
+    flush_id: EventId | None = None
+
+
+class TextEnd(ClientMessage, tag="input_text.end"):
+    """Flush, then finish the context."""
+
+    context_id: ContextId = DEFAULT_CONTEXT
+
+
+class ContextCancel(ClientMessage, tag="context.cancel"):
+    """Stop a context at once ("*": all of them); no audio of it is sent afterwards."""
+
+    context_id: str = DEFAULT_CONTEXT
+
+
+class PlaybackPosition(ClientMessage, tag="playback.position"):
+    """How much of a context the listener has heard; it becomes the stream's credit."""
+
+    ms: Annotated[float, Meta(ge=0)]
+    context_id: ContextId = DEFAULT_CONTEXT
+
+
+class Ping(ClientMessage, tag="ping"):
+    """Keeps the connection; answered by `pong`."""
+
+
+class SessionClose(ClientMessage, tag="session.close"):
+    """Finish what is running, then close."""
+
+
+AnyClientMessage = (
+    SessionUpdate
+    | TextAppend
+    | TextFlush
+    | TextEnd
+    | ContextCancel
+    | PlaybackPosition
+    | Ping
+    | SessionClose
+)
+_decoder = msgspec.json.Decoder(AnyClientMessage)
+_encoder = msgspec.json.Encoder()
+
+
+class ProtocolError(Exception):
+    """A client message that cannot be understood; `event_id` is its own where readable."""
+
+    def __init__(self, message: str, *, code: str, event_id: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.event_id = event_id
+
+
+def message_decode(text: str) -> AnyClientMessage:
+    """Decode one text frame; raises ProtocolError saying what is wrong and where."""
+    try:
+        return _decoder.decode(text)
+    except msgspec.ValidationError as error:
+        raise ProtocolError(
+            str(error), code="invalid_message", event_id=_event_id(text)
+        ) from error
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise ProtocolError(f"Not a JSON object: {error}", code="invalid_json") from error
+
+
+def _event_id(text: str) -> str | None:
+    try:
+        found = msgspec.json.decode(text, type=dict[str, object]).get("event_id")
+    except msgspec.MsgspecError:
+        return None
+    return found[:64] if isinstance(found, str) else None
+
+
+def message_encode(kind: str, **fields: object) -> str:
+    """Encode one server message; fields that are None are left out."""
+    present = {name: value for name, value in fields.items() if value is not None}
+    return _encoder.encode({"type": kind, **present}).decode()
