@@ -1,0 +1,1 @@
+"""Metrics, health and dashboards: what an operator looks at."""

@@ -3,6 +3,10 @@
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, path
 
+from monitoring.health import healthz, readyz
+
 urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
+    path("healthz", healthz, name="healthz"),
+    path("readyz", readyz, name="readyz"),
 ]

@@ -1,0 +1,87 @@
+"""Is the process alive, and can the platform speak?"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from django.db import connection
+from django.http import HttpRequest, JsonResponse
+
+from coordination.connection import redis_async
+from models_registry.selectors import versions_with_weight
+from tts.gateway.placement import workers_read
+
+CHECK_SECONDS = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One condition of readiness; `detail` says why it fails."""
+
+    name: str
+    ok: bool
+    detail: str = ""
+
+
+async def healthz(request: HttpRequest) -> JsonResponse:
+    """Alive: the event loop answers."""
+    return JsonResponse({"status": "ok"})
+
+
+async def readyz(request: HttpRequest) -> JsonResponse:
+    """Ready: database, Redis, and a worker with every version that has traffic."""
+    checks = await readiness()
+    ready = all(check.ok for check in checks)
+    body = {
+        "status": "ready" if ready else "not ready",
+        "checks": {check.name: "ok" if check.ok else check.detail for check in checks},
+    }
+    return JsonResponse(body, status=200 if ready else 503)
+
+
+async def readiness() -> tuple[Check, ...]:
+    """Look at everything at once; a check that hangs fails after 3 s."""
+    checks: dict[str, Callable[[], Awaitable[str]]] = {
+        "database": _database,
+        "redis": _redis,
+        "speech": _speech,
+    }
+    return tuple(await asyncio.gather(*(_check(name, run) for name, run in checks.items())))
+
+
+async def _check(name: str, run: Callable[[], Awaitable[str]]) -> Check:
+    try:
+        problem = await asyncio.wait_for(run(), CHECK_SECONDS)
+    except TimeoutError:
+        return Check(name, ok=False, detail=f"no answer within {CHECK_SECONDS:.0f} s")
+    except Exception as error:  # noqa: BLE001 - whatever fails, the answer is "not ready"
+        # The class only: a driver's message may hold the address and user of the database.
+        return Check(name, ok=False, detail=f"failed: {type(error).__name__}")
+    return Check(name, ok=not problem, detail=problem)
+
+
+async def _database() -> str:
+    def select() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+
+    await asyncio.to_thread(select)
+    return ""
+
+
+async def _redis() -> str:
+    await redis_async().ping()
+    return ""
+
+
+async def _speech() -> str:
+    """Why the platform cannot speak, if it cannot."""
+    wanted = {spec.key for spec in await versions_with_weight()}
+    if not wanted:
+        return "no route sends traffic to any version"
+    workers = await workers_read(redis_async())
+    if not workers:
+        return "no synthesis worker is running"
+    ready = {version for worker in workers for version in worker.versions}
+    missing = sorted(wanted - ready)
+    return f"no worker has {', '.join(missing)} ready" if missing else ""

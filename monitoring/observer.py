@@ -1,0 +1,76 @@
+"""Outcomes and engine events become metrics and log lines."""
+
+import structlog
+
+from monitoring import metrics
+from tts.engine.observer import StepStats
+from tts.engine.outcome import SpeechOutcome
+
+log = structlog.get_logger(__name__)
+
+
+class MetricsObserver:
+    """Counts what the engine and the web process report."""
+
+    def step_finished(self, stats: StepStats) -> None:
+        """Record one engine step."""
+        metrics.BATCH_SIZE.labels(stats.version, stats.profile).observe(stats.batch_size)
+        metrics.STEP.labels(stats.version, stats.profile).observe(stats.step_seconds)
+        metrics.WAITING.labels(stats.version).set(stats.waiting)
+        metrics.ACTIVE.labels(stats.version).set(stats.active)
+
+    def speech_finished(self, outcome: SpeechOutcome) -> None:
+        """Record one request."""
+        by = (outcome.model, outcome.tier)
+        metrics.REQUESTS.labels(
+            outcome.transport, outcome.model, outcome.version, outcome.tier, outcome.reason.value
+        ).inc()
+        if outcome.error_code:
+            metrics.FAILURES.labels(outcome.error_code).inc()
+        if outcome.first_audio_seconds is not None:
+            metrics.FIRST_AUDIO.labels(*by).observe(outcome.first_audio_seconds)
+        if outcome.rtf is not None:
+            metrics.RTF.labels(*by).observe(outcome.rtf)
+        metrics.DURATION.labels(*by).observe(outcome.total_seconds)
+        metrics.AUDIO.labels(*by).inc(outcome.audio_seconds)
+        metrics.CHARACTERS.labels(*by).inc(outcome.characters_spoken)
+        stages = {
+            "queue": outcome.stages.queue,
+            "prepare": outcome.stages.prepare,
+            "compute": outcome.stages.compute,
+            "postprocess": outcome.stages.postprocess,
+            "encode": outcome.encode_seconds,
+            "send": outcome.send_seconds,
+        }
+        for stage, seconds in stages.items():
+            metrics.STAGE.labels(stage).observe(seconds)
+
+
+class LogObserver:
+    """One line per request: what an operator searches for. Never text, never a key."""
+
+    def speech_finished(self, outcome: SpeechOutcome) -> None:
+        """Write the line."""
+        log.info(
+            "speech_finished",
+            request_id=outcome.request_id,
+            tenant_id=outcome.tenant_id,
+            model=outcome.model,
+            version=outcome.version,
+            tier=outcome.tier,
+            voice=outcome.voice,
+            transport=outcome.transport,
+            worker=outcome.worker_id,
+            attempts=outcome.attempts,
+            outcome=outcome.reason.value,
+            error=outcome.error_code or None,
+            characters=outcome.characters_spoken,
+            audio_seconds=round(outcome.audio_seconds, 3),
+            first_audio_ms=_milliseconds(outcome.first_audio_seconds),
+            total_ms=_milliseconds(outcome.total_seconds),
+            queue_ms=_milliseconds(outcome.stages.queue),
+        )
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds * 1000, 1)
