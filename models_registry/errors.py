@@ -1,0 +1,124 @@
+"""Errors of the registry.
+
+RegistryError
+├── ManifestInvalid        a manifest does not describe a version (where, what is allowed)
+├── ModelInvalid           a model or version cannot be registered as asked
+├── ModelNotFound          no model of that name
+├── VersionNotFound        no version of that key
+├── VersionStateConflict   a state change that is not allowed, or came too late
+├── BatchingInvalid        batching settings out of range
+├── RouteInvalid           a route cannot be created or changed as asked
+├── RouteSplitInvalid      weights that cannot be set
+├── RouteConflict          another change came first
+├── RouteNotFound          no route of that name for this caller (404)
+└── VersionNotReady        the version that the split picked is nowhere ready (503)
+"""
+
+from collections.abc import Collection, Iterable
+
+
+class RegistryError(Exception):
+    """Base of all registry errors.
+
+    `status`, `code` and `param` are those of an API answer (facts of the OpenAI
+    error envelope); `retry_after` is in seconds where waiting may help.
+    """
+
+    status = 400
+    code = "invalid_value"
+
+    def __init__(
+        self, message: str, *, param: str | None = None, retry_after: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.param = param
+        self.retry_after = retry_after
+
+
+class ManifestInvalid(RegistryError):
+    """A manifest does not describe a version."""
+
+    code = "manifest_invalid"
+
+
+class ModelInvalid(RegistryError):
+    """A model or version cannot be registered as asked."""
+
+
+class ModelNotFound(RegistryError):
+    """No model of that name is registered."""
+
+    status = 404
+    code = "model_not_found"
+
+
+class VersionNotFound(RegistryError):
+    """No version of that key is registered."""
+
+    status = 404
+    code = "version_not_found"
+
+
+class VersionStateConflict(RegistryError):
+    """A change of state that is not allowed, or that another change made impossible."""
+
+    status = 409
+    code = "version_state_conflict"
+
+
+class BatchingInvalid(RegistryError):
+    """Batching settings are out of range."""
+
+
+class RouteInvalid(RegistryError):
+    """A route cannot be created or changed as asked."""
+
+
+class RouteSplitInvalid(RegistryError):
+    """Weights that cannot be set; `problems` has one sentence for each."""
+
+    code = "route_split_invalid"
+
+    def __init__(self, problems: Iterable[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(" ".join(self.problems), param="weights")
+
+
+class RouteConflict(RegistryError):
+    """Somebody else changed the route since it was read."""
+
+    status = 409
+    code = "route_conflict"
+
+
+class RouteNotFound(RegistryError):
+    """No route of that name for this caller; `available` are those it may use."""
+
+    status = 404
+    code = "model_not_found"
+
+    def __init__(self, name: str, available: Collection[str] = ()) -> None:
+        self.available = tuple(sorted(available))
+        known = f"available: {', '.join(self.available)}" if self.available else "none is available"
+        super().__init__(f"model {clipped(name)} does not exist; {known}", param="model")
+
+
+class VersionNotReady(RegistryError):
+    """The version that the split picked is ready on no worker; the split is not bent for it."""
+
+    status = 503
+    code = "model_not_ready"
+
+    def __init__(self, route: str, version: str, retry_after: float = 5.0) -> None:
+        super().__init__(
+            f"model '{route}' is served by version '{version}', which no worker has ready; "
+            f"try again in {retry_after:g} s",
+            param="model",
+            retry_after=retry_after,
+        )
+
+
+def clipped(value: str, limit: int = 64) -> str:
+    """`value` quoted for a message, with control characters escaped and a bounded length."""
+    return repr(value if len(value) <= limit else value[:limit] + "…")

@@ -1,0 +1,224 @@
+"""Reading the registry: which version serves a caller, and what a version is.
+
+The asynchronous functions are for the event loop; those that a worker or a
+command needs without one end in `_sync`.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from asgiref.sync import sync_to_async
+
+from coordination.epoch import ConfigCache
+from models_registry.batching import Batching
+from models_registry.errors import RouteNotFound, VersionNotFound, VersionNotReady
+from models_registry.manifest import Manifest
+from models_registry.models import ModelVersion, Route, RouteEvent, RouteWeight
+from models_registry.split import SplitTable, bucket_of
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedVersion:
+    """Where a caller's request goes.
+
+    `route` is the public model name, `version` the key "model@version".
+    `sample_rate` is the engine's, in Hz. `default_tier` is blank where the
+    route has none. `weight` out of `weight_total` is the version's share.
+    """
+
+    route: str
+    model: str
+    version: str
+    engine: str
+    sample_rate: int
+    languages: tuple[str, ...]
+    default_tier: str
+    weight: int
+    weight_total: int
+
+
+@dataclass(frozen=True, slots=True)
+class VersionSpec:
+    """What a worker needs to load a version and batch for it."""
+
+    key: str
+    engine: str
+    manifest: Manifest
+    batching: Batching
+
+
+@dataclass(frozen=True, slots=True)
+class ListedModel:
+    """An entry of GET /v1/models; `created` is a Unix timestamp in seconds."""
+
+    name: str
+    description: str
+    created: int
+    default_tier: str
+
+
+@dataclass(frozen=True, slots=True)
+class _RouteTable:
+    """A route as it is cached: buckets to versions."""
+
+    is_public: bool
+    salt: str
+    split: SplitTable
+    versions: dict[str, RoutedVersion]
+
+
+async def route(
+    model_name: str,
+    key_id: str,
+    *,
+    cache: ConfigCache,
+    allowed: Collection[str] | None = None,
+) -> RoutedVersion:
+    """The version that serves this caller's key on the route `model_name`.
+
+    A key stays with its version for as long as the weights let it (see
+    `models_registry.split`). `allowed` are the routes that the caller's tier
+    names; None stands for all public ones. Whether a known model may be used is
+    for the caller to check; a route that is not public does not exist for those
+    whose tier does not name it. Raises RouteNotFound, naming what is available,
+    also for a route that has no weights yet.
+    """
+    table = await cache.get(("route", model_name), lambda: _route_table(model_name))
+    hidden = table is not None and not table.is_public and model_name not in (allowed or ())
+    if table is None or hidden:
+        listed = await cache.get(("routes",), _routes_all)
+        raise RouteNotFound(model_name, _names(listed, allowed))
+    return table.versions[table.split.owner(bucket_of(table.salt, key_id))]
+
+
+async def route_with_ready(
+    model_name: str,
+    key_id: str,
+    *,
+    ready: Collection[str],
+    cache: ConfigCache,
+    allowed: Collection[str] | None = None,
+) -> RoutedVersion:
+    """As `route`; raises VersionNotReady unless some worker has the version ready.
+
+    No other version steps in: the split is the operator's, and a canary that is
+    down must be seen to be down.
+    """
+    routed = await route(model_name, key_id, cache=cache, allowed=allowed)
+    if routed.version not in ready:
+        raise VersionNotReady(model_name, routed.version)
+    return routed
+
+
+async def models_listed(allowed: Collection[str] | None = None) -> tuple[ListedModel, ...]:
+    """The routes that a caller sees, by name: `allowed`, or all public ones where it is None.
+
+    A route without weights is not listed, since it cannot speak.
+    """
+    routes = await _routes_all()
+    return tuple(
+        ListedModel(
+            name=item.name,
+            description=item.description,
+            created=int(item.created_at.timestamp()),
+            default_tier=item.default_tier,
+        )
+        for item in routes
+        if item.name in _names(routes, allowed)
+    )
+
+
+def version_spec_sync(version_key: str) -> VersionSpec:
+    """A version's manifest and batching settings; raises VersionNotFound, ManifestInvalid."""
+    version = ModelVersion.objects.filter(key=version_key).select_related("model").first()
+    if version is None:
+        raise VersionNotFound(f"there is no version '{version_key}'")
+    return _spec(version)
+
+
+def versions_with_weight_sync() -> tuple[VersionSpec, ...]:
+    """The versions that some route gives traffic to, oldest first."""
+    versions = (
+        ModelVersion.objects.filter(weights__weight__gt=0)
+        .select_related("model")
+        .order_by("created_at", "id")
+        .distinct()
+    )
+    return tuple(_spec(version) for version in versions)
+
+
+version_spec = sync_to_async(version_spec_sync)
+versions_with_weight = sync_to_async(versions_with_weight_sync)
+
+
+def route_weights(route_name: str) -> dict[str, int]:
+    """Version key to weight, oldest version first; raises RouteNotFound."""
+    found = Route.objects.filter(name=route_name).first()
+    if found is None:
+        raise RouteNotFound(route_name, Route.objects.values_list("name", flat=True))
+    rows = found.weights.select_related("version").order_by("version__created_at", "version_id")
+    return {row.version.key: row.weight for row in rows}
+
+
+def route_weights_at(route_name: str, at: datetime) -> dict[str, int]:
+    """What was live at a time: the weights that were in force then, {} before the first."""
+    event = RouteEvent.objects.filter(route_name=route_name, at__lte=at).order_by("-id").first()
+    return {} if event is None else {str(key): int(value) for key, value in event.after.items()}
+
+
+async def _routes_all() -> list[Route]:
+    return [
+        item
+        async for item in Route.objects.filter(weights__weight__gt=0).order_by("name").distinct()
+    ]
+
+
+async def _route_table(name: str) -> _RouteTable | None:
+    # One query: owners and weights must be of the same revision.
+    rows = [
+        row
+        async for row in RouteWeight.objects.filter(route__name=name, weight__gt=0).select_related(
+            "route", "version__model"
+        )
+    ]
+    if not rows:
+        return None
+    found = rows[0].route
+    total = sum(row.weight for row in rows)
+    return _RouteTable(
+        is_public=found.is_public,
+        salt=found.salt,
+        split=SplitTable.of(found.owners),
+        versions={row.version.key: _routed(found, row.version, row.weight, total) for row in rows},
+    )
+
+
+def _routed(route: Route, version: ModelVersion, weight: int, total: int) -> RoutedVersion:
+    manifest = Manifest.from_json(version.manifest)
+    return RoutedVersion(
+        route=route.name,
+        model=version.model.name,
+        version=version.key,
+        engine=manifest.engine,
+        sample_rate=manifest.sample_rate,
+        languages=manifest.languages,
+        default_tier=route.default_tier,
+        weight=weight,
+        weight_total=total,
+    )
+
+
+def _spec(version: ModelVersion) -> VersionSpec:
+    return VersionSpec(
+        key=version.key,
+        engine=version.model.engine,
+        manifest=Manifest.from_json(version.manifest),
+        batching=Batching(version.max_slots, version.max_batch, version.max_wait_ms),
+    )
+
+
+def _names(routes: list[Route], allowed: Collection[str] | None) -> list[str]:
+    if allowed is None:
+        return [item.name for item in routes if item.is_public]
+    return [item.name for item in routes if item.name in allowed]
