@@ -8,3 +8,16 @@ class ModelsRegistryConfig(AppConfig):
 
     name = "models_registry"
     default_auto_field = "django.db.models.BigAutoField"
+    verbose_name = "Speech models"
+
+    def ready(self) -> None:
+        """Have every change of what operators edit audited."""
+        from auditlog.registry import auditlog
+
+        from models_registry.models import ModelVersion, Route, RouteWeight, SpeechModel
+
+        auditlog.register(SpeechModel)
+        auditlog.register(ModelVersion, exclude_fields=["manifest"])
+        # The buckets follow from the weights, which are audited themselves.
+        auditlog.register(Route, exclude_fields=["owners", "salt", "revision"])
+        auditlog.register(RouteWeight)

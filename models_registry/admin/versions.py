@@ -1,0 +1,154 @@
+"""Models and versions."""
+
+import json
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from models_registry import services
+from models_registry.admin.common import ReadOnly, back_with_error
+from models_registry.adminsite import ModelAdmin, TabularInline, column
+from models_registry.batching import Batching
+from models_registry.errors import RegistryError
+from models_registry.forms import ModelVersionForm
+from models_registry.models import ModelVersion, Shard, SpeechModel
+from models_registry.states import VersionState
+
+STATE_COLOURS = {
+    "draft": "info",
+    "verified": "info",
+    "ready": "success",
+    "live": "success",
+    "draining": "warning",
+    "retired": "default",
+    "failed": "danger",
+}
+
+
+class ShardInline(ReadOnly, TabularInline[Shard, ModelVersion]):
+    """The shards of a version."""
+
+    model = Shard
+    fields = ("name", "role", "size_bytes", "dtype", "sha256")
+    extra = 0
+
+
+class VersionInline(ReadOnly, TabularInline[ModelVersion, SpeechModel]):
+    """The versions of a model."""
+
+    model = ModelVersion
+    fields = ("key", "state", "created_at")
+    readonly_fields = fields
+    show_change_link = True
+    extra = 0
+
+
+@admin.register(SpeechModel)
+class SpeechModelAdmin(ModelAdmin[SpeechModel]):
+    """Model families; their versions come by `model_import`."""
+
+    list_display = ("name", "engine", "description", "created_at")
+    search_fields = ("name", "description")
+    list_filter = ("engine",)
+    fields = ("name", "engine", "description")
+    inlines = (VersionInline,)
+
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: SpeechModel | None = None
+    ) -> tuple[str, ...]:
+        """Name and engine are part of every version's key and manifest."""
+        return ("name", "engine") if obj else ()
+
+    def save_model(self, request: HttpRequest, obj: SpeechModel, form: Any, change: bool) -> None:
+        """Create or describe."""
+        if change:
+            services.speech_model_describe(obj, description=obj.description)
+            return
+        created = services.speech_model_create(
+            name=obj.name, engine=obj.engine, description=obj.description
+        )
+        obj.pk = created.pk
+        obj.refresh_from_db()
+
+    def has_delete_permission(self, request: HttpRequest, obj: SpeechModel | None = None) -> bool:
+        """A model stays, since the history names its versions."""
+        return False
+
+
+@admin.register(ModelVersion)
+class ModelVersionAdmin(ModelAdmin[ModelVersion]):
+    """Versions: state and batching can be changed, everything else is what was imported."""
+
+    form = ModelVersionForm
+    list_display = ("key", "state_label", "engine", "max_slots", "max_batch", "max_wait_ms")
+    list_filter = ("state", "model")
+    list_select_related = ("model",)
+    search_fields = ("key",)
+    readonly_fields = ("key", "engine", "failure_reason", "created_at", "manifest_pretty")
+    fieldsets = (
+        (None, {"fields": ("key", "engine", "state", "failure_reason", "created_at")}),
+        ("Batching", {"fields": ("max_slots", "max_batch", "max_wait_ms")}),
+        ("Manifest", {"fields": ("manifest_pretty",)}),
+    )
+    inlines = (ShardInline,)
+
+    @column("state", labels=STATE_COLOURS, ordering="state")
+    def state_label(self, version: ModelVersion) -> str:
+        """The state, coloured."""
+        return version.state
+
+    @column("engine", ordering="model__engine")
+    def engine(self, version: ModelVersion) -> str:
+        """The engine of its model."""
+        return version.model.engine
+
+    @column("manifest")
+    def manifest_pretty(self, version: ModelVersion) -> SafeString:
+        """The manifest as indented JSON; long inline sources are cut."""
+        return format_html(
+            '<pre class="overflow-x-auto text-xs">{}</pre>',
+            json.dumps(_shortened(version.manifest), indent=2, ensure_ascii=False),
+        )
+
+    def save_model(self, request: HttpRequest, obj: ModelVersion, form: Any, change: bool) -> None:
+        """Batching first, then the state, if they changed."""
+        if {"max_slots", "max_batch", "max_wait_ms"} & set(form.changed_data):
+            batching = Batching(obj.max_slots, obj.max_batch, obj.max_wait_ms)
+            services.version_batching_set(obj.key, batching)
+        if "state" in form.changed_data:
+            before = VersionState(form.initial["state"])
+            services.version_transition(obj, before, VersionState(obj.state))
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
+        """What came between looking and saving is a message, not a server error."""
+        try:
+            return super().changeform_view(request, object_id, form_url, extra_context)
+        except RegistryError as error:
+            return back_with_error(request, error)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Versions come by `model_import`."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: ModelVersion | None = None) -> bool:
+        """A version is retired, since the history names it."""
+        return False
+
+
+def _shortened(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _shortened(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_shortened(item) for item in value]
+    if isinstance(value, str) and len(value) > 200:
+        return f"{value[:200]}… ({len(value)} characters)"
+    return value
