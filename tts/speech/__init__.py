@@ -1,0 +1,1 @@
+"""The one way a request for speech takes, whichever transport it came by."""

@@ -1,0 +1,134 @@
+"""Errors of a request for speech.
+
+SpeechError
+├── InvalidBody           the body is not a JSON object in UTF-8
+├── MissingParameter      a required parameter is absent
+├── InvalidParameter      a parameter has a wrong type or is out of range
+├── LanguageNotSpoken     neither the voice nor its companion speaks a language of the text
+├── BodyTooLarge          the body is longer than allowed
+├── UnsupportedMedia      the body's Content-Type or Content-Encoding is not taken
+├── MethodNotAllowed      the HTTP method has no meaning here
+├── PathNotFound          there is nothing at this address
+├── NoAudio               the engine finished without a sample
+├── ListenerStalled       the listener took nothing for too long
+└── ServerStopping        this process takes nothing new
+"""
+
+from collections.abc import Sequence
+
+
+class SpeechError(Exception):
+    """Base of all errors here; `status` is the HTTP status, the rest is the error envelope's."""
+
+    status = 400
+    kind = "invalid_request_error"
+    code: str | None = None
+
+    def __init__(
+        self, message: str, *, param: str | None = None, retry_after: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.param = param
+        self.retry_after = retry_after
+
+
+class InvalidBody(SpeechError):
+    """The body is not a JSON object in UTF-8."""
+
+    code = "invalid_body"
+
+
+class MissingParameter(SpeechError):
+    """A required parameter is absent."""
+
+    code = "missing_required_parameter"
+
+    def __init__(self, param: str) -> None:
+        super().__init__(f"Missing required parameter: {param!r}.", param=param)
+
+
+class InvalidParameter(SpeechError):
+    """A parameter has a wrong type or is out of range."""
+
+    code = "invalid_value"
+
+
+class LanguageNotSpoken(SpeechError):
+    """Neither the voice nor its companion speaks `language`; `voices` names some that do."""
+
+    code = "language_not_supported"
+
+    def __init__(self, voice: str, language: str, voices: Sequence[str]) -> None:
+        able = f" Voices that do: {', '.join(voices)}." if voices else ""
+        super().__init__(f"The voice {voice!r} does not speak {language!r}.{able}", param="voice")
+        self.language = language
+        self.voices = tuple(voices)
+
+
+class BodyTooLarge(SpeechError):
+    """The body is longer than allowed."""
+
+    status = 413
+    code = "body_too_large"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"The body is larger than {limit:,} bytes.")
+
+
+class UnsupportedMedia(SpeechError):
+    """The body's Content-Type or Content-Encoding is not taken."""
+
+    status = 415
+    code = "unsupported_media_type"
+
+
+class MethodNotAllowed(SpeechError):
+    """The HTTP method has no meaning here."""
+
+    status = 405
+    code = "method_not_allowed"
+
+    def __init__(self, method: str, allowed: Sequence[str]) -> None:
+        super().__init__(f"{method} is not allowed here; use {' or '.join(allowed)}.")
+        self.allowed = tuple(allowed)
+
+
+class PathNotFound(SpeechError):
+    """There is nothing at this address."""
+
+    status = 404
+    code = "unknown_url"
+    kind = "not_found_error"
+
+
+class NoAudio(SpeechError):
+    """The engine finished without a sample: an empty success would hide it."""
+
+    status = 500
+    kind = "server_error"
+    code = "no_audio"
+
+    def __init__(self) -> None:
+        super().__init__("The text produced no audio.")
+
+
+class ListenerStalled(SpeechError):
+    """The listener took nothing for too long; the connection is ended."""
+
+    status = 408
+    code = "stream_stalled"
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"Nothing was read for {seconds:g} seconds.")
+
+
+class ServerStopping(SpeechError):
+    """This process takes nothing new; another attempt reaches another one."""
+
+    status = 503
+    kind = "server_error"
+    code = "server_stopping"
+
+    def __init__(self, retry_after: float = 1.0) -> None:
+        super().__init__("The server is stopping; try again.", retry_after=retry_after)
