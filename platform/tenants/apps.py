@@ -8,3 +8,9 @@ class TenantsConfig(AppConfig):
 
     name = "tenants"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Tell the audit log what to follow."""
+        from tenants.audit import audit_register
+
+        audit_register()
