@@ -9,8 +9,8 @@ share is exact to one bucket, and the buckets that move between two splits
 are exactly `sum(max(0, old - new))` over the versions, which no other way can
 undercut.
 
-Each version gives up what it gained last. So a canary that grows from 10 % to
-20 % and shrinks back ends with the very keys it began with.
+Each version gives up what it gained last, last bucket first. So a canary that
+grows from 10 % to 20 % and shrinks back ends with the very keys it began with.
 """
 
 import hashlib
@@ -21,9 +21,10 @@ from itertools import pairwise
 
 BUCKETS = 10_000
 
-Interval = tuple[int, int]
-Owners = dict[str, tuple[Interval, ...]]
-"""Version key to half-open bucket intervals, in the order in which they were gained."""
+Run = Sequence[int]
+"""Two numbers, the first and the last bucket of a run, counting up or down."""
+Owners = dict[str, list[Run]]
+"""Version key to its buckets, in the order in which they were gained."""
 
 
 def bucket_of(salt: str, key_id: str) -> int:
@@ -49,57 +50,64 @@ def buckets_for(weights: Mapping[str, int]) -> dict[str, int]:
     return counts
 
 
-def resplit(owners: Mapping[str, Sequence[Interval]], weights: Mapping[str, int]) -> Owners:
+def buckets_owned(runs: Sequence[Run]) -> int:
+    """How many buckets the runs hold."""
+    return sum(abs(last - first) + 1 for first, last in runs)
+
+
+def resplit(owners: Mapping[str, Sequence[Run]], weights: Mapping[str, int]) -> Owners:
     """New owners for `weights`, moving no bucket that need not move.
 
     `weights` are in order of the versions' creation, which makes the result the
     same wherever it is computed. An empty `owners` starts afresh.
     """
     wanted = buckets_for(weights)
-    kept = {key: list(intervals) for key, intervals in owners.items()}
-    free: list[Interval] = [] if kept else [(0, BUCKETS)]
-    for key in sorted(kept, key=lambda item: (item not in wanted, item)):
-        surplus = _size(kept[key]) - wanted.get(key, 0)
+    kept = {key: list(runs) for key, runs in owners.items()}
+    free: list[Run] = [] if kept else [(0, BUCKETS - 1)]
+    for key in sorted(kept):
+        surplus = buckets_owned(kept[key]) - wanted.get(key, 0)
         free.extend(_pop(kept[key], surplus))
-    free.sort()
+    free = _reversed(free)  # taken off its end below: in the order in which it was given up
     result: Owners = {}
-    # The newest version takes first, from the end: a canary's buckets lie
-    # together, and the oldest version, usually the one in service, keeps its own.
-    for key in reversed(list(wanted)):
+    for key, count in wanted.items():
         mine = kept.get(key, [])
-        gained = _pop(free, wanted[key] - _size(mine))
-        result[key] = tuple(_merged([*mine, *gained]))
-    return {key: result[key] for key in wanted if result[key]}
+        gained = _pop(free, count - buckets_owned(mine))
+        result[key] = _joined([*mine, *gained])
+    return {key: runs for key, runs in result.items() if runs}
 
 
-def _size(intervals: Sequence[Interval]) -> int:
-    return sum(end - start for start, end in intervals)
-
-
-def _pop(intervals: list[Interval], count: int) -> list[Interval]:
-    """Take `count` buckets off the end of `intervals` (none when it is 0 or less)."""
-    taken: list[Interval] = []
+def _pop(runs: list[Run], count: int) -> list[Run]:
+    """Take `count` buckets off the end, the last one first (none when it is 0 or less)."""
+    taken: list[Run] = []
     while count > 0:
-        start, end = intervals.pop()
-        split = max(start, end - count)
-        if split > start:
-            intervals.append((start, split))
-        taken.append((split, end))
-        count -= end - split
+        first, last = runs.pop()
+        step = 1 if last >= first else -1
+        size = min(count, abs(last - first) + 1)
+        cut = last - step * (size - 1)
+        if cut != first:
+            runs.append((first, cut - step))
+        taken.append((last, cut))
+        count -= size
     return taken
 
 
-def _merged(intervals: Sequence[Interval]) -> list[Interval]:
-    """Join an interval with the next in the list that continues it, to keep the list short.
+def _reversed(runs: Sequence[Run]) -> list[Run]:
+    """The same buckets in the opposite order."""
+    return [(last, first) for first, last in reversed(runs)]
 
-    Only upwards: giving up from the end then still gives up what was gained last.
-    """
-    result: list[Interval] = []
-    for start, end in intervals:
-        if result and result[-1][1] == start:
-            result[-1] = (result[-1][0], end)
-        else:
-            result.append((start, end))
+
+def _joined(runs: Sequence[Run]) -> list[Run]:
+    """The same buckets in the same order, with runs that continue each other made one."""
+    result: list[Run] = []
+    for first, last in runs:
+        if result:
+            start, end = result[-1]
+            step = first - end
+            # Both runs must count the same way; a run of one bucket counts either.
+            if abs(step) == 1 and (end - start) * step >= 0 and (last - first) * step >= 0:
+                result[-1] = (start, last)
+                continue
+        result.append((first, last))
     return result
 
 
@@ -111,10 +119,10 @@ class SplitTable:
     keys: tuple[str, ...]
 
     @classmethod
-    def of(cls, owners: Mapping[str, Sequence[Interval]]) -> "SplitTable":
-        """Order the intervals; raises ValueError unless they cover every bucket once."""
+    def of(cls, owners: Mapping[str, Sequence[Run]]) -> "SplitTable":
+        """Order the runs; raises ValueError unless they cover every bucket once."""
         rows = sorted(
-            (start, end, key) for key, intervals in owners.items() for start, end in intervals
+            (min(run), max(run) + 1, key) for key, runs in owners.items() for run in runs
         )
         edges = [(0, 0, ""), *rows, (BUCKETS, BUCKETS, "")]
         if any(left[1] != right[0] for left, right in pairwise(edges)):

@@ -14,7 +14,7 @@ from models_registry.adminsite import ModelAdmin, TabularInline, column, dialog_
 from models_registry.errors import RegistryError
 from models_registry.forms import RouteForm, RouteWeightFormSet
 from models_registry.models import Route, RouteEvent, RouteWeight
-from models_registry.split import BUCKETS, Interval
+from models_registry.split import BUCKETS, Run, buckets_owned
 
 
 class RouteWeightInline(TabularInline[RouteWeight, Route]):
@@ -53,7 +53,7 @@ class RouteAdmin(ModelAdmin[Route]):
     @column("split")
     def split(self, route: Route) -> str:
         """The shares in force."""
-        parts = [f"{key} {_percent(intervals)}" for key, intervals in route.owners.items()]
+        parts = [f"{key} {_percent(runs)}" for key, runs in route.owners.items()]
         return " · ".join(parts) or "no weights yet"
 
     def get_readonly_fields(
@@ -166,9 +166,8 @@ class RouteEventAdmin(ReadOnly, ModelAdmin[RouteEvent]):
         return _split_text(event.after)
 
 
-def _percent(intervals: Sequence[Interval]) -> str:
-    buckets = sum(end - start for start, end in intervals)
-    return f"{buckets * 100 / BUCKETS:g} %"
+def _percent(runs: Sequence[Run]) -> str:
+    return f"{buckets_owned(runs) * 100 / BUCKETS:g} %"
 
 
 def _split_text(weights: dict[str, int]) -> str:

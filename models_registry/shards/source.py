@@ -5,7 +5,6 @@ Three kinds: `package:MODULE/PATH` (a file inside an installed package),
 """
 
 import base64
-import binascii
 import re
 from dataclasses import dataclass
 from enum import StrEnum
@@ -63,7 +62,7 @@ def _file_check(location: str) -> None:
 def _inline_check(location: str) -> None:
     try:
         size = len(base64.b64decode(location, validate=True))
-    except binascii.Error as error:
+    except ValueError as error:  # binascii.Error, or text that is not ASCII
         raise ValueError(f"an inline source is base64: {error}") from error
     if size > INLINE_LIMIT:
         raise ValueError(f"an inline source holds at most {INLINE_LIMIT} bytes, not {size}")

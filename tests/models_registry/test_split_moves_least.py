@@ -86,7 +86,7 @@ def test_no_weight_above_zero_is_refused(wanted: dict[str, int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "owners", [{}, {"a": ((0, 9_999),)}, {"a": ((0, 10_000),), "b": ((5, 6),)}]
+    "owners", [{}, {"a": [(0, 9_998)]}, {"a": [(0, 9_999)], "b": [(6, 5)]}]
 )
 def test_owners_must_cover_every_bucket_once(owners: Owners) -> None:
     with pytest.raises(ValueError, match="every bucket exactly once"):
