@@ -25,6 +25,7 @@ class CloseCode(IntEnum):
 
     NORMAL = 1000
     GOING_AWAY = 1001
+    UNSUPPORTED_DATA = 1003
     POLICY = 1008
     TOO_BIG = 1009
     INTERNAL = 1011
@@ -51,19 +52,19 @@ class ClientMessage(Struct, tag_field="type", forbid_unknown_fields=False, kw_on
 class SessionUpdate(ClientMessage, tag="session.update"):
     """Settings of the contexts that begin after this message; absent fields stay as they are."""
 
-    model: str | None | UnsetType = UNSET
-    voice: str | dict[str, str] | None | UnsetType = UNSET
-    response_format: str | None | UnsetType = UNSET
-    sample_rate: int | None | UnsetType = UNSET
-    speed: float | None | UnsetType = UNSET
-    language: str | None | UnsetType = UNSET
-    seed: int | None | UnsetType = UNSET
-    quality_tier: str | None | UnsetType = UNSET
-    instructions: str | None | UnsetType = UNSET
-    audio_transport: AudioTransport | None | UnsetType = UNSET
-    split: str | None | UnsetType = UNSET
-    first_chunk_chars: Annotated[int, Meta(ge=10, le=400)] | None | UnsetType = UNSET
-    max_buffer_delay_ms: Annotated[int, Meta(ge=100, le=60_000)] | None | UnsetType = UNSET
+    model: str | UnsetType | None = UNSET
+    voice: str | dict[str, str] | UnsetType | None = UNSET
+    response_format: str | UnsetType | None = UNSET
+    sample_rate: int | UnsetType | None = UNSET
+    speed: float | UnsetType | None = UNSET
+    language: str | UnsetType | None = UNSET
+    seed: int | UnsetType | None = UNSET
+    quality_tier: str | UnsetType | None = UNSET
+    instructions: str | UnsetType | None = UNSET
+    audio_transport: AudioTransport | UnsetType | None = UNSET
+    split: str | UnsetType | None = UNSET
+    first_chunk_chars: Annotated[int, Meta(ge=10, le=400)] | UnsetType | None = UNSET
+    max_buffer_delay_ms: Annotated[int, Meta(ge=100, le=60000)] | UnsetType | None = UNSET
 
 
 class TextAppend(ClientMessage, tag="input_text.append"):
@@ -136,9 +137,7 @@ def message_decode(text: str) -> AnyClientMessage:
     try:
         return _decoder.decode(text)
     except msgspec.ValidationError as error:
-        raise ProtocolError(
-            str(error), code="invalid_message", event_id=_event_id(text)
-        ) from error
+        raise ProtocolError(str(error), code="invalid_message", event_id=_event_id(text)) from error
     except (msgspec.DecodeError, UnicodeError) as error:
         raise ProtocolError(f"Not a JSON object: {error}", code="invalid_json") from error
 

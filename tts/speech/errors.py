@@ -11,7 +11,10 @@ SpeechError
 ├── PathNotFound          there is nothing at this address
 ├── NoAudio               the engine finished without a sample
 ├── ListenerStalled       the listener took nothing for too long
-└── ServerStopping        this process takes nothing new
+├── ServerStopping        this process takes nothing new
+├── TooManyContexts       a socket holds as many contexts as it may
+├── ContextEnded          text came for a context that was ended
+└── BufferFull            a context holds as much unspoken text as it may
 """
 
 from collections.abc import Sequence
@@ -132,3 +135,43 @@ class ServerStopping(SpeechError):
 
     def __init__(self, retry_after: float = 1.0) -> None:
         super().__init__("The server is stopping; try again.", retry_after=retry_after)
+
+
+class TooManyContexts(SpeechError):
+    """A socket holds as many contexts as it may."""
+
+    status = 429
+    kind = "rate_limit_error"
+    code = "too_many_contexts"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"At most {limit} contexts may be open; end or cancel one first.", param="context_id"
+        )
+
+
+class ContextEnded(SpeechError):
+    """Text came for a context that was ended."""
+
+    status = 409
+    code = "context_ended"
+
+    def __init__(self, context_id: str) -> None:
+        super().__init__(
+            f"The context {context_id!r} has ended; wait for its speech.done.", param="context_id"
+        )
+
+
+class BufferFull(SpeechError):
+    """A context holds as much unspoken text as it may."""
+
+    status = 429
+    kind = "rate_limit_error"
+    code = "buffer_full"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"A context holds at most {limit:,} characters that are not spoken yet; "
+            "this text was not taken.",
+            param="text",
+        )

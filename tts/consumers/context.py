@@ -1,0 +1,315 @@
+"""One context of a socket: text goes in piece by piece, speech comes out."""
+
+import asyncio
+import base64
+import time
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from tenants.principal import Principal
+from tts.audio.format import AudioFormat
+from tts.audio.pcm import FrameSplitter
+from tts.consumers.outbox import Outbox
+from tts.consumers.protocol import AudioTransport, message_encode
+from tts.engine.event import AudioChunk, FinishReason, SpeechFinished, SpeechQueued, SpeechStarted
+from tts.speech.encoding import SpeechEncoder
+from tts.speech.order import SpeechOrder
+from tts.speech.problem import Problem, problem_of
+from tts.speech.service import SpeechService
+from tts.speech.session import FlushReached, SpeechSession
+from tts.speech.text import TextPiece
+
+log = structlog.get_logger(__name__)
+MAX_FRAME = 65_536
+AUTO_FLUSH = "\0auto"
+ANONYMOUS_FLUSH = "\0anonymous"
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings:
+    """What a context was begun with; later `session.update`s do not touch it."""
+
+    order: SpeechOrder
+    transport: AudioTransport
+    max_buffer_delay: float
+    buffer_characters: int
+
+
+class SpeechContext:
+    """Speaks the text of one context, from its first piece to its end.
+
+    The socket calls `append`, `flush`, `end`, `cancel` and `played`, which never
+    wait; `run` does the work in a task of its own.
+    """
+
+    def __init__(
+        self,
+        context_id: str,
+        settings: ContextSettings,
+        service: SpeechService,
+        principal: Principal,
+        outbox: Outbox,
+        turns: asyncio.Semaphore,
+    ) -> None:
+        self.context_id = context_id
+        self.muted = False
+        self.ended = False
+        self.buffered = 0
+        self._settings = settings
+        self._service = service
+        self._principal = principal
+        self._outbox = outbox
+        self._turns = turns
+        self._pieces: asyncio.Queue[TextPiece | None] = asyncio.Queue()
+        self._auto_flush: asyncio.TimerHandle | None = None
+        self._session: SpeechSession | None = None
+        self._delivery = _Delivery()
+        self._flushed_samples = 0
+        self._flushed_characters = 0
+        self._sequence = 0
+        self._bytes_per_second = settings.order.output_rate * 2
+
+    # -- what the socket tells ---------------------------------------------------
+
+    def append(self, text: str) -> bool:
+        """Take more text; False when the buffer has no room for it."""
+        if self.buffered + len(text) > self._settings.buffer_characters:
+            return False
+        self.buffered += len(text)
+        self._pieces.put_nowait(TextPiece(text))
+        if self._auto_flush is None and text:
+            self._auto_flush = asyncio.get_running_loop().call_later(
+                self._settings.max_buffer_delay, self._flush_by_itself
+            )
+        return True
+
+    def flush(self, flush_id: str | None) -> None:
+        """Speak what is there and say so when its audio has been sent."""
+        self._stop_timer()
+        identity = ANONYMOUS_FLUSH if flush_id is None else flush_id
+        self._pieces.put_nowait(TextPiece("", flush=True, flush_id=identity))
+
+    def end(self) -> None:
+        """No more text."""
+        self._stop_timer()
+        self.ended = True
+        self._pieces.put_nowait(None)
+
+    def mute(self) -> dict[str, Any]:
+        """From now on nothing of this context is sent; returns what was until now."""
+        self.muted = True
+        self._stop_timer()
+        spoken = self._session.account.characters_spoken if self._session else 0
+        return {"audio_sent_ms": self._delivery.sent_ms, "chars_spoken": spoken}
+
+    async def played(self, milliseconds: float) -> None:
+        """The listener has heard this much: it becomes the stream's credit."""
+        if self._session is not None:
+            await self._delivery.played(self._session, milliseconds)
+
+    def _flush_by_itself(self) -> None:
+        self._auto_flush = None
+        self._pieces.put_nowait(TextPiece("", flush=True, flush_id=AUTO_FLUSH))
+        self._post(
+            "warning",
+            code="auto_flush",
+            message=(
+                f"Text waited {self._settings.max_buffer_delay * 1000:.0f} ms for a flush "
+                "and is spoken now."
+            ),
+        )
+
+    def _stop_timer(self) -> None:
+        if self._auto_flush is not None:
+            self._auto_flush.cancel()
+            self._auto_flush = None
+
+    # -- speaking ----------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Wait for a turn, speak, report how it ended. Never raises but CancelledError."""
+        received = time.monotonic()
+        try:
+            async with self._turns:
+                await self._speak(received)
+        except Exception as error:  # noqa: BLE001 - every failure is said to the client
+            self._fail(problem_of(error))
+        finally:
+            self._stop_timer()
+
+    async def _speak(self, received: float) -> None:
+        session = self._service.session(
+            self._principal, self._settings.order, self._text(), transport="websocket",
+            received=received,
+        )  # fmt: skip
+        async with session:
+            self._session = session
+            encoder: SpeechEncoder | None = None
+            frames = FrameSplitter(self._settings.order.output_rate)
+            try:
+                async with aclosing(session.events()) as events:  # type: ignore[type-var]
+                    async for event in events:
+                        if isinstance(event, AudioChunk):
+                            encoder = encoder or self._service.encoder(
+                                self._settings.order, event.sample_rate
+                            )
+                            await self._audio(session, encoder, frames, event)
+                        elif isinstance(event, FlushReached):
+                            await self._rest(frames)
+                            self._flush_done(event)
+                        elif isinstance(event, SpeechFinished):
+                            await self._finish(session, encoder, frames, event)
+                        else:
+                            self._tell(event)
+            finally:
+                if encoder is not None:
+                    session.account.encode_seconds = encoder.seconds
+                    encoder.close()
+                self._delivery.settle(session)
+
+    async def _text(self) -> AsyncIterator[TextPiece]:
+        while (piece := await self._pieces.get()) is not None:
+            self.buffered -= len(piece.text)
+            yield piece
+
+    def _tell(self, event: object) -> None:
+        if isinstance(event, SpeechQueued):
+            self._post("queue.position", position=event.position)
+        elif isinstance(event, SpeechStarted) and self._sequence == 0:
+            assert self._session is not None  # noqa: S101 - events come from it
+            self._post(
+                "speech.started",
+                speech_id=self._session.request_id,
+                queue_ms=round(event.queue_seconds * 1000, 1),
+            )
+
+    async def _audio(
+        self,
+        session: SpeechSession,
+        encoder: SpeechEncoder,
+        frames: FrameSplitter,
+        chunk: AudioChunk,
+    ) -> None:
+        data = await encoder.encode(chunk.pcm)
+        started = time.monotonic()
+        for frame in self._frames(frames, data):
+            await self._deliver(frame)
+        self._delivery.sent_ms += chunk.samples * 1000.0 / chunk.sample_rate
+        await self._delivery.sent(
+            session, chunk.samples, chunk.sample_rate, time.monotonic() - started
+        )
+
+    def _frames(self, frames: FrameSplitter, data: bytes) -> list[bytes]:
+        if self._settings.order.format is AudioFormat.PCM:
+            return frames.push(data)
+        return [data[at : at + MAX_FRAME] for at in range(0, len(data), MAX_FRAME)]
+
+    async def _rest(self, frames: FrameSplitter) -> None:
+        for frame in frames.finish():
+            await self._deliver(frame)
+
+    async def _deliver(self, frame: bytes) -> None:
+        if self._settings.transport is AudioTransport.BINARY:
+            await self._outbox.deliver(frame, self)
+        else:
+            message = message_encode(
+                "speech.audio.delta",
+                context_id=self.context_id,
+                seq=self._sequence,
+                audio=base64.b64encode(frame).decode(),
+                samples=len(frame) // 2 if self._settings.order.format is AudioFormat.PCM else None,
+            )
+            await self._outbox.deliver(message, self)
+        self._sequence += 1
+
+    def _flush_done(self, reached: FlushReached) -> None:
+        assert self._session is not None  # noqa: S101 - events come from it
+        samples = reached.samples - self._flushed_samples
+        characters = reached.characters - self._flushed_characters
+        self._flushed_samples, self._flushed_characters = reached.samples, reached.characters
+        if reached.flush_id == AUTO_FLUSH:
+            return
+        rate = self._session.account.sample_rate
+        self._post(
+            "flush.done",
+            flush_id=None if reached.flush_id == ANONYMOUS_FLUSH else reached.flush_id,
+            audio_ms=round(samples * 1000 / rate, 1) if rate else 0,
+            characters=characters,
+        )
+
+    async def _finish(
+        self,
+        session: SpeechSession,
+        encoder: SpeechEncoder | None,
+        frames: FrameSplitter,
+        event: SpeechFinished,
+    ) -> None:
+        if encoder is not None and event.reason is FinishReason.COMPLETED:
+            for frame in self._frames(frames, await encoder.finish()):
+                await self._deliver(frame)
+            await self._rest(frames)
+        self._done(session, event.reason)
+
+    def _done(self, session: SpeechSession, reason: FinishReason) -> None:
+        account = session.account
+        rate = account.sample_rate
+        audio_seconds = account.samples_received / rate if rate else 0.0
+        first = account.first_audio_seconds
+        self._post(
+            "speech.done",
+            reason=reason.value,
+            usage={"characters": account.characters_spoken},
+            metrics={
+                "queue_ms": round(account.queue_seconds * 1000, 1),
+                "ttfa_ms": None if first is None else round(first * 1000, 1),
+                "rtf": round(account.elapsed / audio_seconds, 4) if audio_seconds else None,
+                "audio_ms": round(audio_seconds * 1000, 1),
+            },
+        )
+
+    def _fail(self, problem: Problem) -> None:
+        self._post("error", **problem.envelope(), retry_after=problem.retry_after, fatal=False)
+        if self._session is not None:
+            self._done(self._session, FinishReason.ERROR)
+        else:
+            self._post("speech.done", reason=FinishReason.ERROR.value)
+
+    def _post(self, kind: str, **fields: object) -> None:
+        if not self.muted:
+            self._outbox.post(message_encode(kind, context_id=self.context_id, **fields))
+
+
+class _Delivery:
+    """Turns what was sent, or what the client says it heard, into credit."""
+
+    def __init__(self) -> None:
+        self.sent_ms = 0.0
+        self._by_playback = False
+        self._rate = 0
+        self._sent = 0
+        self._credited = 0
+
+    async def sent(self, session: SpeechSession, samples: int, rate: int, seconds: float) -> None:
+        """Samples went out; without positions from the client they are credit at once."""
+        self._rate = rate
+        self._sent += samples
+        if not self._by_playback or self._credited == 0:
+            self._credited += samples
+            await session.delivered(samples, seconds)
+
+    async def played(self, session: SpeechSession, milliseconds: float) -> None:
+        """The client heard audio up to here; positions never run backwards or ahead."""
+        self._by_playback = True
+        heard = min(int(milliseconds * self._rate / 1000), self._sent)
+        if heard > self._credited:
+            samples, self._credited = heard - self._credited, heard
+            await session.delivered(samples)
+
+    def settle(self, session: SpeechSession) -> None:
+        """At the end all that was sent counts as delivered."""
+        session.account.samples_delivered += self._sent - self._credited
+        self._credited = self._sent

@@ -1,0 +1,63 @@
+"""Who opens a socket: what the handshake says about key, token, subprotocol and origin."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from django.conf import settings
+
+from tts.consumers.protocol import KEY_SUBPROTOCOL_PREFIX, SUBPROTOCOL
+
+
+@dataclass(frozen=True, slots=True)
+class SocketCredentials:
+    """The secret (empty when there is none) and the subprotocol to answer with."""
+
+    secret: str
+    subprotocol: str | None
+    unknown_subprotocol: bool
+
+    @classmethod
+    def read(cls, scope: dict[str, Any]) -> "SocketCredentials":
+        """Read a handshake: the Authorization header, `?token=`, or `tts.key.<key>`."""
+        offered = list(scope.get("subprotocols") or ())
+        keys = [
+            name.removeprefix(KEY_SUBPROTOCOL_PREFIX)
+            for name in offered
+            if name.startswith(KEY_SUBPROTOCOL_PREFIX)
+        ]
+        names = [name for name in offered if not name.startswith(KEY_SUBPROTOCOL_PREFIX)]
+        query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+        secret = _bearer(scope) or query.get("token", [""])[0] or (keys[0] if keys else "")
+        # A browser drops a connection whose answer names no protocol it offered.
+        return cls(
+            secret=secret,
+            subprotocol=SUBPROTOCOL if SUBPROTOCOL in names else None,
+            unknown_subprotocol=bool(names) and SUBPROTOCOL not in names,
+        )
+
+
+def _header(scope: dict[str, Any], wanted: bytes) -> str:
+    for name, value in scope.get("headers", ()):
+        if name.lower() == wanted:
+            return str(value.decode("latin-1"))
+    return ""
+
+
+def _bearer(scope: dict[str, Any]) -> str:
+    kind, _, secret = _header(scope, b"authorization").partition(" ")
+    return secret.strip() if kind.lower() == "bearer" else ""
+
+
+def origin_allowed(scope: dict[str, Any]) -> bool:
+    """Whether the page that opens the socket may: our own, or one of CORS_ORIGINS.
+
+    Programs send no Origin; browsers always do and cannot fake it.
+    """
+    origin = _header(scope, b"origin")
+    if not origin:
+        return True
+    if origin in settings.CORS_ALLOWED_ORIGINS:
+        return True
+    host = urlsplit(origin).netloc
+    return bool(host) and host == _header(scope, b"host")

@@ -1,0 +1,232 @@
+"""What is said on one socket: its settings, its contexts, the answers to its messages."""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from tenants.choices import Scope
+from tenants.principal import Principal
+from tts.consumers.context import ContextSettings, SpeechContext
+from tts.consumers.outbox import Outbox, OutboxFull
+from tts.consumers.protocol import (
+    AnyClientMessage,
+    AudioTransport,
+    CloseCode,
+    ContextCancel,
+    Ping,
+    PlaybackPosition,
+    ProtocolError,
+    SessionClose,
+    SessionUpdate,
+    TextAppend,
+    TextEnd,
+    TextFlush,
+    message_decode,
+    message_encode,
+)
+from tts.consumers.settings import SessionSettings, SocketLimits
+from tts.speech.errors import BufferFull, ContextEnded, TooManyContexts
+from tts.speech.problem import Problem, problem_of
+from tts.speech.service import SpeechService
+
+Close = Callable[[CloseCode, str], None]
+
+
+class Dialogue:
+    """Handles messages one by one; none waits for audio, since contexts speak in their own tasks.
+
+    `close` is told when the socket has to end.
+    """
+
+    def __init__(
+        self,
+        service: SpeechService,
+        secret: str,
+        outbox: Outbox,
+        limits: SocketLimits,
+        close: Close,
+    ) -> None:
+        self.settings = SessionSettings()
+        self._service = service
+        self._secret = secret
+        self._outbox = outbox
+        self._limits = limits
+        self._close = close
+        self._contexts: dict[str, SpeechContext] = {}
+        self._tasks: dict[asyncio.Task[None], SpeechContext] = {}
+        self._turns = {
+            AudioTransport.BINARY: asyncio.Semaphore(1),
+            AudioTransport.BASE64: asyncio.Semaphore(limits.parallel_contexts),
+        }
+        self._errors = 0
+
+    @property
+    def speaking(self) -> bool:
+        """Whether a context is open."""
+        return bool(self._tasks)
+
+    async def receive(self, text: str) -> None:
+        """Handle one text frame; raises OutboxFull only."""
+        if len(text) > self._limits.message_bytes:
+            self.error(
+                Problem(
+                    413,
+                    f"A message may have {self._limits.message_bytes:,} characters.",
+                    code="message_too_large",
+                ),
+                fatal=True,
+            )
+            self._close(CloseCode.TOO_BIG, "message_too_large")
+            return
+        try:
+            message = message_decode(text)
+        except ProtocolError as error:
+            self.error(Problem(400, error.message, code=error.code), event_id=error.event_id)
+            return
+        try:
+            await self._handle(message)
+        except OutboxFull:
+            raise
+        except Exception as error:  # noqa: BLE001 - said to the client, the socket goes on
+            self.error(
+                problem_of(error),
+                event_id=message.event_id,
+                context_id=getattr(message, "context_id", None),
+            )
+
+    async def finish(self) -> None:
+        """End every context and wait until what came is spoken."""
+        for context in self._contexts.values():
+            if not context.ended:
+                context.end()
+        if self._tasks:
+            await asyncio.wait(set(self._tasks))
+
+    async def abandon(self) -> None:
+        """Stop every context now."""
+        for task, context in self._tasks.items():
+            context.mute()
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # -- messages ----------------------------------------------------------------
+
+    async def _handle(self, message: AnyClientMessage) -> None:
+        match message:
+            case TextAppend():
+                await self._append(message)
+            case TextFlush():
+                (await self._context(message.context_id)).flush(message.flush_id)
+            case TextEnd():
+                (await self._context(message.context_id)).end()
+            case ContextCancel():
+                self._cancel(message)
+            case PlaybackPosition():
+                known = self._contexts.get(message.context_id)
+                if known is not None:
+                    await known.played(message.ms)
+            case SessionUpdate():
+                self.settings = self.settings.updated(message)
+                self._reply("session.updated", message, session=self.settings.describe())
+            case Ping():
+                self._reply("pong", message)
+            case SessionClose():
+                self._close(CloseCode.NORMAL, "client_request")
+
+    async def _append(self, message: TextAppend) -> None:
+        context = await self._context(message.context_id)
+        if context.ended:
+            raise ContextEnded(message.context_id)
+        if not context.append(message.text):
+            raise BufferFull(self._limits.buffer_characters)
+
+    async def _context(self, context_id: str) -> SpeechContext:
+        """The context of this name, begun if there is none."""
+        # Also for a context that runs: a key revoked meanwhile gets no more text in.
+        principal = await self._service.authenticate(self._secret)
+        found = self._contexts.get(context_id)
+        if found is not None:
+            return found
+        if len(self._contexts) >= self._limits.contexts:
+            raise TooManyContexts(self._limits.contexts)
+        return self._begin(context_id, principal)
+
+    def _begin(self, context_id: str, principal: Principal) -> SpeechContext:
+        principal.require_scope(Scope.SPEECH)
+        settings = ContextSettings(
+            order=self.settings.order(),
+            transport=self.settings.transport,
+            max_buffer_delay=self.settings.max_buffer_delay_ms / 1000,
+            buffer_characters=self._limits.buffer_characters,
+        )
+        context = SpeechContext(
+            context_id,
+            settings,
+            self._service,
+            principal,
+            self._outbox,
+            self._turns[settings.transport],
+        )
+        self._contexts[context_id] = context
+        task = asyncio.create_task(context.run(), name=f"context {context_id}")
+        self._tasks[task] = context
+        task.add_done_callback(partial(self._over, context))
+        return context
+
+    def _over(self, context: SpeechContext, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(task, None)
+        if self._contexts.get(context.context_id) is context:
+            del self._contexts[context.context_id]
+
+    def _cancel(self, message: ContextCancel) -> None:
+        names = list(self._contexts) if message.context_id == "*" else [message.context_id]
+        for name in names:
+            context = self._contexts.pop(name, None)
+            # Cancelling what is already over is no error: the two cross on the wire.
+            sent = {"audio_sent_ms": 0, "chars_spoken": 0}
+            if context is not None:
+                sent = context.mute()
+                for task, owner in list(self._tasks.items()):
+                    if owner is context:
+                        task.cancel()
+            self._reply("context.cancelled", message, context_id=name, **sent)
+
+    # -- answers -----------------------------------------------------------------
+
+    def _reply(self, kind: str, message: AnyClientMessage, **fields: object) -> None:
+        self._outbox.post(message_encode(kind, event_id=message.event_id, **fields))
+
+    def error(
+        self,
+        problem: Problem,
+        *,
+        event_id: str | None = None,
+        context_id: str | None = None,
+        fatal: bool = False,
+    ) -> None:
+        """Say what went wrong; too many errors, or a key that lost its validity, end the socket."""
+        unauthorized = problem.status == 401
+        self._errors += 1
+        too_many = self._errors >= self._limits.errors
+        self._outbox.post(
+            message_encode(
+                "error",
+                **self.envelope(problem),
+                event_id=event_id,
+                context_id=context_id,
+                fatal=fatal or unauthorized or too_many,
+            )
+        )
+        if unauthorized:
+            self._close(CloseCode.UNAUTHORIZED, "invalid_api_key")
+        elif too_many:
+            self._close(CloseCode.POLICY, "too_many_errors")
+
+    @staticmethod
+    def envelope(problem: Problem) -> dict[str, Any]:
+        """The fields of an error message."""
+        fields: dict[str, Any] = dict(problem.envelope())
+        if problem.retry_after is not None:
+            fields["retry_after"] = problem.retry_after
+        return fields

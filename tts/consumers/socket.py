@@ -1,0 +1,192 @@
+"""`ws /v1/audio/speech/stream`: the connection that speaks the protocol `tts.v1`."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+
+import structlog
+from channels.exceptions import StopConsumer
+
+from tenants.choices import Scope
+from tenants.errors import TenantError
+from tts.consumers.base import Message, Receive, SpeechConsumer, service_of_process
+from tts.consumers.credentials import SocketCredentials, origin_allowed
+from tts.consumers.dialogue import Dialogue
+from tts.consumers.outbox import Outbox, OutboxFull
+from tts.consumers.protocol import SUBPROTOCOL, CloseCode, message_encode
+from tts.consumers.settings import SocketLimits, limits_describe
+from tts.speech.problem import Problem, problem_of
+from tts.speech.service import SpeechService
+
+log = structlog.get_logger(__name__)
+CLOSE_SECONDS = 5.0
+
+
+class SpeechSocketConsumer(SpeechConsumer):
+    """One WebSocket, from its handshake to its close.
+
+    It is accepted before it is refused: closing before that gives clients a
+    bare HTTP 403 that says nothing.
+    """
+
+    def __init__(
+        self,
+        service: Callable[[], Awaitable[SpeechService]] = service_of_process,
+        limits: SocketLimits | None = None,
+    ) -> None:
+        super().__init__(service)
+        self._limits = limits or SocketLimits()
+        self._outbox = Outbox(self._transmit)
+        self._dialogue: Dialogue | None = None
+        self._writer: asyncio.Task[None] | None = None
+        self._watcher: asyncio.Task[None] | None = None
+        self._closing: tuple[CloseCode, str] | None = None
+        self._close_wanted = asyncio.Event()
+        self._client_gone = False
+        self._heard_at = 0.0
+
+    # -- messages of the server --------------------------------------------------
+
+    def sources(self, receive: Receive) -> list[Receive]:
+        """The client, and our own wish to close."""
+        return [receive, self._own_close]
+
+    async def websocket_connect(self, message: Message) -> None:
+        """Accept, then say who may not stay."""
+        credentials = SocketCredentials.read(self.scope)
+        await self.base_send({"type": "websocket.accept", "subprotocol": credentials.subprotocol})
+        service = await self._service()
+        refusal = await self._refusal(service, credentials)
+        if refusal is not None:
+            code, problem = refusal
+            await self._transmit(message_encode("error", **Dialogue.envelope(problem), fatal=True))
+            await self._close_now(code)
+            raise StopConsumer
+        self._heard_at = asyncio.get_running_loop().time()
+        self._dialogue = Dialogue(
+            service, credentials.secret, self._outbox, self._limits, self._close
+        )
+        self._outbox.post(
+            message_encode(
+                "session.created",
+                session=self._dialogue.settings.describe(),
+                limits=limits_describe(self._limits),
+            )
+        )
+        self._writer = asyncio.create_task(self._outbox.run(), name="socket-writer")
+        self._writer.add_done_callback(lambda _: self._close_wanted.set())
+        self._watcher = asyncio.create_task(self._watch(service), name="socket-watcher")
+
+    async def websocket_receive(self, message: Message) -> None:
+        """Handle one frame."""
+        dialogue = self._dialogue
+        if dialogue is None or self._closing is not None:
+            return
+        self._heard_at = asyncio.get_running_loop().time()
+        text = message.get("text")
+        try:
+            if text is not None:
+                await dialogue.receive(text)
+                return
+            dialogue.error(
+                Problem(
+                    400,
+                    "Binary frames mean nothing here; send JSON as text.",
+                    code="unexpected_binary",
+                ),
+                fatal=True,
+            )
+            self._close(CloseCode.UNSUPPORTED_DATA, "unexpected_binary")
+        except OutboxFull:
+            self._close(CloseCode.OVERLOADED, "client_does_not_read")
+
+    async def websocket_disconnect(self, message: Message) -> None:
+        """The client is gone: `closed` frees everything."""
+        self._client_gone = True
+        raise StopConsumer
+
+    async def socket_closed(self, message: Message) -> None:
+        """We have closed it ourselves."""
+        raise StopConsumer
+
+    async def closed(self) -> None:
+        """Stop the contexts and both tasks, whatever ended the connection."""
+        tasks = [task for task in (self._watcher, self._writer) if task is not None]
+        for task in tasks:
+            task.cancel()
+        try:
+            if self._dialogue is not None:
+                await self._dialogue.abandon()
+        finally:
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    # -- closing -----------------------------------------------------------------
+
+    def _close(self, code: CloseCode, reason: str) -> None:
+        """Wish to close; the first reason counts."""
+        if self._closing is None:
+            self._closing = (code, reason)
+            self._close_wanted.set()
+
+    async def _own_close(self) -> Message:
+        """Wait for our own wish to close; finish what was asked for, say why, close."""
+        await self._close_wanted.wait()
+        if self._dialogue is not None and self._writer is not None and self._closing is not None:
+            code, reason = self._closing
+            if code in (CloseCode.NORMAL, CloseCode.GOING_AWAY):
+                await self._dialogue.finish()
+            await self._dialogue.abandon()
+            with contextlib.suppress(OutboxFull):
+                self._outbox.post(message_encode("session.closing", reason=reason))
+            self._outbox.finish()
+            await asyncio.wait({self._writer}, timeout=CLOSE_SECONDS)
+            await self._close_now(code)
+        return {"type": "socket.closed"}
+
+    async def _close_now(self, code: CloseCode) -> None:
+        if not self._client_gone:
+            with contextlib.suppress(OSError, RuntimeError):
+                await self.base_send({"type": "websocket.close", "code": int(code)})
+
+    async def _transmit(self, data: str | bytes) -> None:
+        kind = "text" if isinstance(data, str) else "bytes"
+        await self.base_send({"type": "websocket.send", kind: data})
+
+    async def _watch(self, service: SpeechService) -> None:
+        """End a socket on which nothing happens, and every one when the server stops."""
+        loop = asyncio.get_running_loop()
+        draining = asyncio.ensure_future(service.draining.wait())
+        try:
+            while not draining.done():
+                left = self._heard_at + self._limits.idle_seconds - loop.time()
+                speaking = self._dialogue is not None and self._dialogue.speaking
+                if left <= 0 and not speaking:
+                    self._close(CloseCode.IDLE, "idle")
+                    return
+                pause = left if left > 0 else self._limits.idle_seconds
+                await asyncio.wait({draining}, timeout=pause)
+            self._close(CloseCode.GOING_AWAY, "server_stopping")
+        finally:
+            draining.cancel()
+
+    # -- admission ---------------------------------------------------------------
+
+    async def _refusal(
+        self, service: SpeechService, credentials: SocketCredentials
+    ) -> tuple[CloseCode, Problem] | None:
+        """Why this client may not stay, if it may not."""
+        if not origin_allowed(self.scope):
+            problem = Problem(
+                403, "This origin may not connect.", "permission_error", "origin_refused"
+            )
+            return CloseCode.FORBIDDEN, problem
+        if credentials.unknown_subprotocol:
+            message = f"Only the subprotocol {SUBPROTOCOL!r} is spoken here."
+            return CloseCode.POLICY, Problem(400, message, code="unsupported_subprotocol")
+        try:
+            principal = await service.authenticate(credentials.secret)
+            principal.require_scope(Scope.SPEECH)
+        except TenantError as error:
+            code = CloseCode.UNAUTHORIZED if error.status == 401 else CloseCode.FORBIDDEN
+            return code, problem_of(error)
+        return None
