@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import singledispatch
 
-import structlog
+from redis.exceptions import RedisError
 
 from models_registry.errors import RegistryError
 from tenants.errors import TenantError
@@ -19,8 +19,6 @@ from tts.audio.errors import UnsupportedSampleRate as UnsupportedRate
 from tts.engine.errors import EngineError, ErrorCode
 from tts.speech.errors import MethodNotAllowed, SpeechError
 from tts.text.errors import EmptyText, TextError, TextTooLong
-
-log = structlog.get_logger(__name__)
 
 # OpenAI's names, which clients branch on.
 _KINDS: Mapping[int, str] = {
@@ -81,11 +79,10 @@ class Problem:
 
 @singledispatch
 def problem_of(error: BaseException) -> Problem:
-    """What a client is told about `error`. Unknown ones are logged and say nothing of themselves.
+    """What a client is told about `error`; of unknown ones, nothing (log those of status 500).
 
     Packages add their own error trees with `problem_of.register`.
     """
-    log.error("request_failed", exc_info=error)
     return Problem(
         500,
         "An internal error occurred.",
@@ -125,6 +122,17 @@ def _tenant(error: TenantError) -> Problem:
 
 
 @problem_of.register
+def _redis(error: RedisError) -> Problem:
+    return Problem(
+        503,
+        "The service is not available right now.",
+        kind="server_error",
+        code="overloaded",
+        retry_after=1.0,
+    )
+
+
+@problem_of.register
 def _registry(error: RegistryError) -> Problem:
     return Problem(
         error.status,
@@ -154,7 +162,6 @@ def _audio(error: AudioError) -> Problem:
         return Problem(400, str(error), code="invalid_value", param="sample_rate")
     if isinstance(error, UnsupportedBitrate):
         return Problem(400, str(error), code="invalid_value", param="bitrate")
-    log.error("encoding_failed", exc_info=error)
     return Problem(
         500,
         "The audio could not be encoded.",

@@ -1,0 +1,86 @@
+"""What the HTTP and the WebSocket consumer share."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from channels.consumer import AsyncConsumer, get_handler_name
+from channels.exceptions import StopConsumer
+from channels.utils import await_many_dispatch
+
+from tts.runtime import runtime_get
+from tts.speech.service import SpeechService
+
+Message = dict[str, Any]
+Send = Callable[[Message], Awaitable[None]]
+Receive = Callable[[], Awaitable[Message]]
+STALL_SECONDS = 30.0
+MAX_CLIENT_ID = 128
+
+
+async def service_of_process() -> SpeechService:
+    return (await runtime_get()).service
+
+
+class SpeechConsumer(AsyncConsumer):
+    """A consumer that speaks through the process's `SpeechService`.
+
+    It listens to no channel layer, since requests and audio do not travel by
+    it, and touches no database connection of its own, so that a message costs
+    neither a Redis call nor a hop to a thread.
+    """
+
+    connection: Message
+    """The ASGI scope: Channels types its own as a WebSocket's."""
+
+    def __init__(
+        self, service: Callable[[], Awaitable[SpeechService]] = service_of_process
+    ) -> None:
+        self._service = service
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Run the connection: dispatch what `sources` yield until a handler stops it."""
+        self.scope = self.connection = scope
+        self.base_send = send
+        try:
+            await await_many_dispatch(
+                self.sources(receive),  # type: ignore[arg-type]  # the stub means the messages
+                self.dispatch,
+            )
+        except StopConsumer:
+            pass
+        finally:
+            await self.closed()
+
+    def sources(self, receive: Receive) -> list[Receive]:
+        """Where messages come from."""
+        return [receive]
+
+    async def closed(self) -> None:
+        """The connection is over, whatever happened: free what it held."""
+
+    async def dispatch(self, message: Message) -> None:
+        """Call the handler named after the message's type."""
+        handler = getattr(self, get_handler_name(message), None)
+        if handler is None:
+            raise ValueError(f"no handler for the message type {message['type']!r}")
+        await handler(message)
+
+    def header(self, name: str) -> str:
+        """The first header of this name (lower case), or an empty string."""
+        wanted = name.encode()
+        for key, value in self.connection["headers"]:
+            if key == wanted:
+                return bytes(value).decode("latin-1")
+        return ""
+
+    @property
+    def bearer(self) -> str:
+        """The secret of the Authorization header, or an empty string."""
+        scheme, _, secret = self.header("authorization").partition(" ")
+        return secret.strip() if scheme.lower() == "bearer" else ""
+
+    @property
+    def client_request_id(self) -> str:
+        """The client's own id of this request, for logs only; empty unless it is printable."""
+        given = self.header("x-request-id")
+        return given if given.isprintable() and len(given) <= MAX_CLIENT_ID else ""
