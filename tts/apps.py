@@ -8,3 +8,12 @@ class TtsConfig(AppConfig):
 
     name = "tts"
     default_auto_field = "django.db.models.BigAutoField"
+    verbose_name = "Speech"
+
+    def ready(self) -> None:
+        """Have every change of a voice audited, embeddings left out."""
+        from auditlog.registry import auditlog
+
+        from tts.models import Voice
+
+        auditlog.register(Voice, exclude_fields=["payload"])

@@ -1,0 +1,144 @@
+"""Voices in the admin. Every change goes through a service."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponseRedirect
+
+from models_registry.adminsite import ModelAdmin, ModelForm, column
+from tts.errors import VoiceInvalid
+from tts.models import Voice
+from tts.services.voices import (
+    VoiceDraft,
+    voice_check,
+    voice_create,
+    voice_deactivate,
+    voice_update,
+)
+
+
+class VoiceForm(ModelForm[Voice]):
+    """A voice; the embedding comes by import and is not edited here."""
+
+    class Meta:
+        model = Voice
+        fields = (
+            "name",
+            "display_name",
+            "tenant_id",
+            "engine",
+            "speaker",
+            "languages",
+            "companion",
+            "gain_db",
+            "aliases",
+            "preview_text",
+            "is_active",
+        )
+
+    def draft(self) -> VoiceDraft:
+        """What the form says, with what it does not show taken from the voice."""
+        values = {**self.initial, **self.cleaned_data}
+        voice = self.instance
+        return VoiceDraft(
+            name=voice.name if voice.pk else values["name"],
+            engine=voice.engine if voice.pk else values["engine"],
+            languages=_strings(values["languages"], "languages"),
+            tenant_id=voice.tenant_id if voice.pk else values["tenant_id"],
+            speaker=values["speaker"],
+            display_name=values["display_name"],
+            companion=values["companion"],
+            gain_db=values["gain_db"],
+            payload=bytes(voice.payload or b""),
+            aliases=_strings(values["aliases"] or [], "aliases"),
+            preview_text=values["preview_text"],
+            is_active=values["is_active"],
+        )
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse what the service would, beside the field that is wrong."""
+        cleaned = super().clean() or self.cleaned_data
+        if not self.errors:
+            try:
+                voice_check(self.instance, self.draft())
+            except VoiceInvalid as error:
+                self.add_error(error.param if error.param in self.fields else None, error.message)
+        return cleaned
+
+
+@admin.register(Voice)
+class VoiceAdmin(ModelAdmin[Voice]):
+    """Public voices and those of tenants."""
+
+    form = VoiceForm
+    list_display = ("name", "display_name", "engine", "speaks", "owner", "gain_db", "is_active")
+    list_filter = ("engine", "is_active")
+    list_select_related = ("companion",)
+    search_fields = ("name", "display_name", "speaker", "aliases", "tenant_id")
+    autocomplete_fields = ("companion",)
+    readonly_fields = ("digest", "created_at")
+    fieldsets = (
+        (None, {"fields": ("name", "display_name", "is_active", "tenant_id", "aliases")}),
+        ("Sound", {"fields": ("engine", "speaker", "languages", "companion", "gain_db")}),
+        ("More", {"fields": ("preview_text", "digest", "created_at")}),
+    )
+    actions = ("deactivate",)
+
+    @column("languages")
+    def speaks(self, voice: Voice) -> str:
+        """Its own languages, and its companion."""
+        own = ", ".join(voice.languages)
+        return f"{own} (with {voice.companion.name})" if voice.companion is not None else own
+
+    @column("tenant", labels={"public": "success"}, ordering="tenant_id")
+    def owner(self, voice: Voice) -> str:
+        """Whose it is."""
+        return "public" if voice.tenant_id is None else str(voice.tenant_id)
+
+    def get_readonly_fields(
+        self, request: HttpRequest, obj: Voice | None = None
+    ) -> tuple[str, ...]:
+        """Requests know a voice by its name; engine and tenant never change."""
+        fixed = ("name", "engine", "tenant_id") if obj else ()
+        return (*self.readonly_fields, *fixed)
+
+    def save_model(self, request: HttpRequest, obj: Voice, form: Any, change: bool) -> None:
+        """Create or update."""
+        if change:
+            voice_update(obj, form.draft())
+            return
+        created = voice_create(form.draft())
+        obj.pk = created.pk
+        obj.refresh_from_db()
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
+        """What came between checking and saving is a message, not a server error."""
+        try:
+            return super().changeform_view(request, object_id, form_url, extra_context)
+        except VoiceInvalid as error:
+            messages.error(request, error.message)
+            return HttpResponseRedirect(request.path)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Voice | None = None) -> bool:
+        """A voice is taken out of use, since the ledger names it."""
+        return False
+
+    @admin.action(description="Take out of use", permissions=["change"])
+    def deactivate(self, request: HttpRequest, queryset: QuerySet[Voice]) -> None:
+        """Take the chosen voices out of use."""
+        for voice in queryset:
+            voice_deactivate(voice)
+        messages.success(request, f"{len(queryset)} voices are out of use.")
+
+
+def _strings(value: object, field: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise VoiceInvalid(f'{field}: expected a list of strings such as ["en"]', param=field)
+    return tuple(value)

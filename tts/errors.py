@@ -1,0 +1,49 @@
+"""Errors of voices, as the API says them (`tts.speech.errors` has the base).
+
+VoiceError
+├── VoiceNotFound   the caller has no voice of that name for this model (404)
+├── VoiceMixInvalid a mix that cannot be read or spoken, and where (400)
+└── VoiceInvalid    a voice that cannot be stored as asked (400)
+"""
+
+from collections.abc import Sequence
+
+from tts.speech.errors import SpeechError
+
+
+class VoiceError(SpeechError):
+    """Base of all errors of voices."""
+
+
+class VoiceNotFound(VoiceError):
+    """The caller has no voice of that name for this model; `available` names some it has."""
+
+    status = 404
+    kind = "not_found_error"
+    code = "voice_not_found"
+
+    def __init__(self, name: str, available: Sequence[str] = ()) -> None:
+        shown = repr(name if len(name) <= 64 else name[:64] + "…")
+        able = f"; available: {', '.join(available)}" if available else ""
+        super().__init__(f"voice {shown} does not exist for this model{able}", param="voice")
+        self.available = tuple(available)
+
+
+class VoiceMixInvalid(VoiceError):
+    """A mix that cannot be read; `position` counts characters from 0."""
+
+    code = "voice_mix_invalid"
+
+    def __init__(self, problem: str, position: int) -> None:
+        super().__init__(
+            f"voice mix, at position {position}: {problem}; "
+            "a mix is written like af_heart(2)+zf_xiaoxiao(1)",
+            param="voice",
+        )
+        self.position = position
+
+
+class VoiceInvalid(VoiceError):
+    """A voice that cannot be stored as asked."""
+
+    code = "voice_invalid"

@@ -1,0 +1,175 @@
+"""Reading voices: by name, alias or mix, and in lists."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from django.db.models import Q
+
+from coordination.epoch import ConfigCache
+from tts.engine.request import VoicePart, VoiceSpec
+from tts.errors import VoiceMixInvalid, VoiceNotFound
+from tts.models import Voice
+from tts.voice_mix import NamedPart, voice_mix_parse
+
+SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceInfo:
+    """A voice in a list. `is_public` is False for the tenant's own."""
+
+    name: str
+    display_name: str
+    engine: str
+    languages: tuple[str, ...]
+    aliases: tuple[str, ...]
+    companion: str
+    preview_text: str
+    is_public: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Catalogue:
+    """The voices that one tenant may use with one engine, by name and alias."""
+
+    by_name: dict[str, VoiceSpec]
+    names: tuple[str, ...]
+
+
+async def voice_resolve(
+    name: str, *, tenant_id: UUID | str | None, engine: str, cache: ConfigCache
+) -> VoiceSpec:
+    """The voice called `name`: a name, an alias, or a mix (see `tts.voice_mix`).
+
+    The tenant's own voices come before public ones, and names before aliases;
+    another tenant's do not exist. A companion comes with it, one level deep. A
+    mix speaks the languages of all its parts with the mean of their gains,
+    weighted; its companion is that of its heaviest part. Raises VoiceNotFound
+    (404) and VoiceMixInvalid.
+    """
+    tenant = _uuid(tenant_id)
+    parts = voice_mix_parse(name)
+    catalogue = await cache.get(("voices", engine, tenant), lambda: _catalogue(tenant, engine))
+    found: list[tuple[NamedPart, VoiceSpec]] = []
+    for part in parts:
+        voice = catalogue.by_name.get(part.name)
+        if voice is None:
+            raise VoiceNotFound(part.name, catalogue.names[:SHOWN])
+        found.append((part, voice))
+    if len(found) == 1:
+        return found[0][1]
+    return _mixed(found)
+
+
+async def voices_listed(
+    tenant_id: UUID | str | None, engine: str | None = None
+) -> tuple[VoiceInfo, ...]:
+    """The voices a tenant may use (None: the public ones), its own first, then by name.
+
+    A public voice hidden by a tenant's own of the same name and engine is left out.
+    """
+    voices = await _voices(_uuid(tenant_id), engine)
+    infos: dict[tuple[str, str], VoiceInfo] = {}
+    for voice in voices:
+        infos.setdefault((voice.engine, voice.name), _info(voice))
+    return tuple(infos.values())
+
+
+async def voices_speaking(
+    language: str, tenant_id: UUID | str | None, engine: str
+) -> tuple[str, ...]:
+    """Names of the voices that speak `language` themselves, without a companion."""
+    voices = await voices_listed(tenant_id, engine)
+    return tuple(voice.name for voice in voices if language in voice.languages)
+
+
+async def _voices(tenant: UUID | None, engine: str | None) -> list[Voice]:
+    query = Voice.objects.filter(is_active=True).select_related("companion")
+    if engine is not None:
+        query = query.filter(engine=engine)
+    mine = Q(tenant_id__isnull=True)
+    if tenant is not None:
+        mine |= Q(tenant_id=tenant)
+    voices = [voice async for voice in query.filter(mine).order_by("engine", "name")]
+    # Sorted here, since databases differ on where NULL goes.
+    return sorted(voices, key=lambda voice: voice.tenant_id is None)
+
+
+async def _catalogue(tenant: UUID | None, engine: str) -> _Catalogue:
+    voices = await _voices(tenant, engine)
+    specs = [(voice, _spec_with_companion(voice)) for voice in voices]
+    by_name: dict[str, VoiceSpec] = {}
+    for own in (True, False):
+        scope = [(voice, spec) for voice, spec in specs if (voice.tenant_id is not None) == own]
+        for voice, spec in scope:
+            by_name.setdefault(voice.name, spec)
+        for voice, spec in scope:
+            for alias in voice.aliases:
+                by_name.setdefault(alias, spec)
+    return _Catalogue(by_name, tuple(dict.fromkeys(voice.name for voice in voices)))
+
+
+def _spec_with_companion(voice: Voice) -> VoiceSpec:
+    companion = voice.companion
+    usable = (
+        companion is not None
+        and companion.is_active
+        and companion.engine == voice.engine
+        and companion.tenant_id in (None, voice.tenant_id)
+    )
+    return replace(_spec(voice), companion=_spec(companion) if companion and usable else None)
+
+
+def _spec(voice: Voice) -> VoiceSpec:
+    return VoiceSpec(
+        name=voice.name,
+        engine=voice.engine,
+        parts=(VoicePart(voice.speaker),),
+        languages=tuple(voice.languages),
+        gain_db=voice.gain_db,
+        payload=bytes(voice.payload or b""),
+        digest=voice.digest,
+    )
+
+
+def _mixed(found: list[tuple[NamedPart, VoiceSpec]]) -> VoiceSpec:
+    weights: dict[str, float] = {}
+    for part, voice in found:
+        if voice.payload:
+            raise VoiceMixInvalid(
+                f"'{part.name}' is an embedding, which cannot be mixed", part.position
+            )
+        for inner in voice.parts:
+            weights[inner.speaker] = weights.get(inner.speaker, 0.0) + part.weight
+    total = sum(part.weight for part, _ in found)
+    heaviest = max(found, key=lambda item: item[0].weight)[1]
+    return VoiceSpec(
+        name="+".join(f"{voice.name}({part.weight:g})" for part, voice in found),
+        engine=heaviest.engine,
+        parts=tuple(VoicePart(speaker, weight) for speaker, weight in weights.items()),
+        languages=_in_order(language for _, voice in found for language in voice.languages),
+        companion=heaviest.companion,
+        gain_db=sum(part.weight * voice.gain_db for part, voice in found) / total,
+    )
+
+
+def _in_order(items: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(items))
+
+
+def _info(voice: Voice) -> VoiceInfo:
+    return VoiceInfo(
+        name=voice.name,
+        display_name=voice.display_name,
+        engine=voice.engine,
+        languages=tuple(voice.languages),
+        aliases=tuple(voice.aliases),
+        companion=voice.companion.name if voice.companion is not None else "",
+        preview_text=voice.preview_text,
+        is_public=voice.tenant_id is None,
+    )
+
+
+def _uuid(tenant_id: UUID | str | None) -> UUID | None:
+    return UUID(tenant_id) if isinstance(tenant_id, str) else tenant_id
