@@ -1,0 +1,32 @@
+"""What both languages share: joining punctuation marks into the few that are spoken."""
+
+import re
+
+_STRENGTH = {"、": 0, ",": 1, "，": 1, ":": 2, "：": 2, ";": 3, "；": 3}
+_RUN = re.compile(r"[ ,.!?;:，。！？；：、]+")
+_MARKS = frozenset(",.!?;:，。！？；：、")
+
+
+def _strongest(run: str) -> str:
+    marks = [c for c in run if c in _MARKS]
+    if not marks:
+        return ""
+    for final in "?！？!" if len(marks) > 1 else marks[0]:
+        if final in marks and final in "?？":
+            return final
+    return max(marks, key=lambda mark: _STRENGTH.get(mark, 4))
+
+
+def tidy(text: str, *, gap: str) -> str:
+    """One mark for every run of marks and spaces, followed by `gap`; none at the start.
+
+    A run of white space alone becomes `gap`; a question mark wins over an
+    exclamation mark, an end of a sentence over a pause.
+    """
+
+    def join(match: re.Match[str]) -> str:
+        if match.start() == 0:
+            return ""
+        return _strongest(match[0]) + (gap if match.end() < len(text) else "")
+
+    return _RUN.sub(join, text)

@@ -1,0 +1,210 @@
+"""The rules that run before the Chinese grammars, in the order they apply."""
+
+import re
+from collections.abc import Callable
+
+from tts.text.normalise.units import CURRENCIES, UNITS, alternatives
+
+Rule = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
+
+_DIGIT_NAMES = "零一二三四五六七八九"
+_NUMBER = r"\d+(?:\.\d+)?"
+_DASH = r"\s?[-–—~～至到]+\s?"
+_SCALE = r"[千百]?[万亿]|千|百"
+_LATIN_SCALE = {"k": 10**3, "K": 10**3, "m": 10**6, "M": 10**6, "B": 10**9, "b": 10**9}
+MOST_DIGITS = 12
+"""Longer numbers are codes and read digit by digit."""
+
+
+def read_digits(text: str, *, one: str = "一") -> str:
+    """Each digit by its name; telephone numbers say 幺 for 1."""
+    return "".join(one if c == "1" else _DIGIT_NAMES[int(c)] for c in text if c.isdigit())
+
+
+def _phone(match: re.Match[str]) -> str:
+    spoken = read_digits(match[0], one="幺")
+    return f"加{spoken}" if match[0].startswith("+") else spoken
+
+
+def _version(match: re.Match[str]) -> str:
+    groups = match[0].split(".")
+    if len(groups) == 3 and len(groups[0]) == 4:
+        return match[0]  # 2022.01.02 is a date, which the grammar reads
+    by_digit = len(groups) == 4
+    return "点".join(
+        read_digits(g) if by_digit or len(g) > 2 or g[0] == "0" else _small(int(g)) for g in groups
+    )
+
+
+def _small(number: int) -> str:
+    tens, ones = divmod(number, 10)
+    if not tens:
+        return _DIGIT_NAMES[ones]
+    head = "" if tens == 1 else _DIGIT_NAMES[tens]
+    return f"{head}十{_DIGIT_NAMES[ones] if ones else ''}"
+
+
+def _money(match: re.Match[str]) -> str:
+    name = CURRENCIES[match["sign"]].zh
+    minus = "负" if match["minus"] else ""
+    first = f"{_amount(match['first'])}到" if match["first"] else ""
+    scale = match["scale"] or ""
+    last = _amount(match["last"])
+    if scale in _LATIN_SCALE:
+        last, scale = _scaled(last, scale), ""
+    return f"{minus}{first}{last}{scale}{name}"
+
+
+def _money_words(match: re.Match[str]) -> str:
+    return f"{_amount(match[1])}{CURRENCIES[match[2]].zh}"
+
+
+def _amount(text: str) -> str:
+    whole, point, fraction = text.partition(".")
+    fraction = fraction.rstrip("0")
+    return f"{whole}{point}{fraction}" if fraction else whole
+
+
+def _scaled(number: str, scale: str) -> str:
+    whole, _, fraction = number.partition(".")
+    zeros = {10**3: 3, 10**6: 6, 10**9: 9}[_LATIN_SCALE[scale]]
+    if len(fraction) > zeros or len(whole) > 6:
+        return f"{number}{scale}"
+    return str(int(whole + fraction.ljust(zeros, "0")))
+
+
+def _percent(match: re.Match[str]) -> str:
+    name = "百分之" if match[4] == "%" else "千分之"
+    minus = "负" if match[1] else ""
+    first = f"{minus}{name}{match[2]}到" if match[2] else minus
+    return f"{first}{name}{match[3]}"
+
+
+def _degrees(match: re.Match[str]) -> str:
+    name = {"C": "摄氏度", "F": "华氏度"}.get(match[3] or "", "度")
+    first = f"{_signed(match[1])}{name}到" if match[1] else ""
+    return f"{first}{_signed(match[2])}{name}"
+
+
+def _signed(number: str) -> str:
+    return number.replace("-", "负")
+
+
+def _measure(match: re.Match[str]) -> str:
+    first = f"{match[1]}到" if match[1] else ""
+    name = UNITS[match[3]].zh
+    last = "两" if match[2] == "2" and not first else match[2]
+    if name.endswith(("每小时", "每秒", "每分钟")):
+        what, _, per = name.partition("每")
+        return f"每{per}{first}{last}{what}"
+    return f"{first}{last}{name}"
+
+
+def _range(match: re.Match[str]) -> str:
+    before, first, last, after = match[1] or "", match[2], match[3], match[4]
+    if before:
+        return f"{before}{first}比{last}"
+    if after.startswith("="):
+        return f"{first}减{last}{after}"
+    falls = float(last) <= float(first)
+    return f"{first}{'比' if falls else '到'}{last}{after}"
+
+
+def _year_range(match: re.Match[str]) -> str:
+    return f"{read_digits(match[1])}到{read_digits(match[2])}年"
+
+
+def _long(match: re.Match[str]) -> str:
+    text = match[0]
+    if len(text) <= 16 and text.endswith("0" * 8):
+        return f"{text[:-8]}亿"
+    return read_digits(text)
+
+
+def _iso_date(match: re.Match[str]) -> str:
+    tail = "，" if match[4] else ""
+    return f"{match[1]}年{_small(int(match[2]))}月{_small(int(match[3]))}日{tail}"
+
+
+_SIGNS = alternatives(CURRENCIES)
+_CODES = alternatives(CURRENCIES, without="$ US$ HK$ NT$ A$ C$")
+_ZH_UNITS = alternatives({key: unit for key, unit in UNITS.items() if unit.zh})
+_TWO_TAKES = "次位名件条张本台辆只座家份种部支杯瓶双套层间块片颗"
+
+RULES: tuple[Rule, ...] = (
+    (re.compile(r"(?<![\d.])(?:\+86[- ]?)?1[3-9]\d[- ]?\d{4}[- ]?\d{4}(?!\d)"), _phone),
+    (re.compile(r"(?<![\d.])(?:\+86[- ]?)?0\d{2,3}[- ]\d{7,8}(?!\d)"), _phone),
+    (re.compile(r"(?<![\d.])[48]00[- ]?\d{3}[- ]?\d{4}(?!\d)"), _phone),
+    (re.compile(r"\+\d{1,3}(?:[ -]?\d{2,5}){2,5}(?!\d)"), _phone),
+    (
+        re.compile(r"(?<!\d)(\d{4})[-/](1[0-2]|0?[1-9])[-/](3[01]|[12]\d|0?[1-9])(?!\d)(\s?T?)"),
+        _iso_date,
+    ),
+    (re.compile(r"(?<![\d.])\d+(?:\.\d+){2,}(?![\d.])"), _version),
+    (
+        re.compile(
+            rf"(?P<minus>(?<!\d)-)?(?P<sign>{_SIGNS})\s?(?:(?P<first>{_NUMBER}){_DASH}(?=\d))?"
+            rf"(?P<last>{_NUMBER})\s?(?P<scale>{_SCALE}|[kKMB](?![A-Za-z]))?(?:元|美元|块)?"
+        ),
+        _money,
+    ),
+    (re.compile(rf"({_NUMBER}(?:{_SCALE})?)\s?({_CODES})(?![A-Za-z])"), _money_words),
+    (
+        re.compile(rf"(?:(?<![\d.])(-))?(?:({_NUMBER})[%‰]?{_DASH})?({_NUMBER})\s?([%‰])"),
+        _percent,
+    ),
+    (
+        re.compile(
+            rf"(?:((?:(?<!\d)-)?{_NUMBER})\s?(?:°\s?[CF]?)?\s?[–—~～至到-]\s?)?"
+            rf"((?:(?<!\d)-)?{_NUMBER})\s?°\s?([CF](?![A-Za-z]))?"
+        ),
+        _degrees,
+    ),
+    (
+        re.compile(
+            rf"(?:({_NUMBER})(?:{_ZH_UNITS})?{_DASH})?({_NUMBER})\s?({_ZH_UNITS})(?![A-Za-z²³])"
+        ),
+        _measure,
+    ),
+    (re.compile(rf"(?<![\d.])({_NUMBER})([kK])(?![A-Za-z])"), lambda m: _scaled(m[1], m[2])),
+    (re.compile(r"(?<!\d)([05-9]\d)后(?![天年来面])"), lambda m: f"{read_digits(m[1])}后"),
+    (
+        re.compile(r"(\d)\.0{1,4}(?=[元块])|(\d\.\d{0,4}[1-9])0{1,4}(?=[元块])"),
+        lambda m: m[1] or m[2],
+    ),
+    (re.compile(r"(?<!\d)(\d{4})年?\s?[-–—~～]\s?(\d{4})年"), _year_range),
+    (
+        re.compile(r"(?<![\d第.:/])2(?=[" + _TWO_TAKES + r"]|点(?:钟|半|$|\d{1,2}分|[^\d一-十]))"),
+        "两",
+    ),
+    (
+        re.compile(
+            r"(比分[是为以]?|以)?(?<![\d.:/年月日号-])(\d{1,6}(?:\.\d{1,6})?)\s?[-–—~～]\s?"
+            r"(\d{1,6}(?:\.\d{1,6})?)(?![\d.:/月日-])(\s?=?)"
+        ),
+        _range,
+    ),
+    (re.compile(r"(?<=\d)\s?[–—～]\s?(?=\d)"), "~"),
+    (re.compile(r"(?<=[\d月日号点分年])\s?[-–—~～]\s?(?=\d)(?<!\d)(?<=[^\d])"), "到"),
+    (re.compile(r"(?<=\d)\s?[x×*]\s?(?=\d)"), "乘"),
+    (re.compile(r"\s?÷\s?"), "除以"),
+    (re.compile(r"\s?×\s?"), "乘"),
+    (re.compile(r"\s?=\s?"), "等于"),
+    (re.compile(r"\s?\+\s?(?=[\d\u4e00-\u9fff])"), "加"),
+    (re.compile(r"\+"), "加"),
+    (re.compile(r"(?<=[\d\u4e00-\u9fff])\s?>\s?(?=[\d\u4e00-\u9fff-])"), "大于"),
+    (re.compile(r"(?<=[\d\u4e00-\u9fff])\s?<\s?(?=[\d\u4e00-\u9fff-])"), "小于"),
+    (re.compile(r"≥"), "大于等于"),
+    (re.compile(r"≤"), "小于等于"),
+    (re.compile(r"≠"), "不等于"),
+    (re.compile(r"≈"), "约等于"),
+    (re.compile(r"±"), "正负"),
+    (re.compile(r"→"), "到"),
+    (re.compile(r"(?<!\d)~(?=\d)"), "约"),
+    (re.compile(r"&"), "和"),
+    (re.compile(r"²"), "平方"),
+    (re.compile(r"³"), "立方"),
+    (re.compile(r"(?<![A-Za-z\d])-(?=\d)"), "负"),
+    (re.compile(r"(?<=[\u4e00-\u9fff])\s?/\s?(?=[\u4e00-\u9fff])"), "或"),
+    (re.compile(rf"\d{{{MOST_DIGITS + 1},}}(?![.\d])"), _long),
+)

@@ -1,0 +1,225 @@
+"""Cutting a text, whole or as it comes, into pieces that make one segment each."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from tts.text.breaks import Level, View
+from tts.text.characters import LINE_BREAKS, combining, is_han
+from tts.text.split_config import SplitConfig, SplitMode
+
+_SCALE = 2  # sizes are whole numbers of half letters
+_HEAVY = frozenset("%$€£¥￥&+=@#<>°℃℉×÷±≈‰→")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """`text`, which begins at `start` of the original; `line_start`: at the start of a line."""
+
+    text: str
+    start: int
+    line_start: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Break:
+    position: int
+    level: Level
+    size: int
+    sounding: int
+
+
+@dataclass(slots=True)
+class _Scan:
+    """What is known of the piece that begins at `first` of the buffer."""
+
+    first: int
+    line_start: bool
+    at: int
+    sizes: list[int] = field(default_factory=lambda: [0])
+    sounding: list[int] = field(default_factory=lambda: [0])
+    breaks: list[_Break] = field(default_factory=list)
+    waits: bool = False
+
+    def advance(self, text: str, to: int) -> None:
+        for character in text[self.at : to]:
+            size, sounds = _size(character)
+            self.sizes.append(self.sizes[-1] + size)
+            self.sounding.append(self.sounding[-1] + (size if sounds else 0))
+        self.at = to
+
+    def add(self, position: int, level: Level) -> _Break:
+        offset = position - self.first
+        new = _Break(position, level, self.sizes[offset], self.sounding[offset])
+        self.breaks.append(new)
+        return new
+
+
+@lru_cache(maxsize=8192)
+def _size(character: str) -> tuple[int, bool]:
+    sounds = character.isalnum()
+    if is_han(character) or character.isdigit() or character in _HEAVY:
+        return 5, sounds
+    return (3 if character.isupper() else 2), sounds
+
+
+class Splitter:
+    """Finds the pieces of a text; each is final as soon as it is given out.
+
+    `feed` then iterate `pieces()`: it ends where more text is needed. With
+    `final` the rest is given out as well, and what is fed afterwards begins a
+    new piece, short like a first one.
+    """
+
+    def __init__(self, config: SplitConfig) -> None:
+        self._config = config
+        self._max = config.max_chars * _SCALE
+        self._min = config.min_chars * _SCALE
+        self._buffer = ""
+        self._base = 0  # place of the buffer's first character in the original
+        self._spoken = 0  # size of all pieces since the start or the last flush
+        self._scan = _Scan(0, True, 0)
+
+    @property
+    def pending(self) -> int:
+        """Code points that are in no piece yet."""
+        return len(self._buffer) - self._scan.first
+
+    @property
+    def received(self) -> int:
+        """Code points fed so far."""
+        return self._base + len(self._buffer)
+
+    @property
+    def tail(self) -> str:
+        """The last few characters fed that are in no piece yet."""
+        return self._buffer[max(self._scan.first, len(self._buffer) - 4) :]
+
+    def feed(self, text: str) -> None:
+        """Take more text, exactly as it follows what came before."""
+        self._compact()
+        self._buffer += text
+
+    def pieces(self, *, final: bool = False) -> Iterator[Piece]:
+        """Every piece that is decided; `final`: no more text belongs to this."""
+        while self._skip_spaces():
+            end = self._find_end(final)
+            if end is None:
+                return
+            yield self._take(end)
+        if final:
+            self._spoken = 0
+
+    def _compact(self) -> None:
+        scan = self._scan
+        if scan.first:
+            self._buffer = self._buffer[scan.first :]
+            self._base += scan.first
+            scan.at -= scan.first
+            scan.breaks = [
+                _Break(b.position - scan.first, b.level, b.size, b.sounding) for b in scan.breaks
+            ]
+            scan.first = 0
+
+    def _skip_spaces(self) -> bool:
+        """Move a piece that has not begun past white space; False when there is nothing else."""
+        scan, text = self._scan, self._buffer
+        if scan.at == scan.first:
+            while scan.first < len(text) and text[scan.first].isspace():
+                scan.line_start = scan.line_start or text[scan.first] in LINE_BREAKS
+                scan.first += 1
+            scan.at = scan.first
+        return scan.first < len(text)
+
+    def _take(self, end: int) -> Piece:
+        scan = self._scan
+        source = self._buffer[scan.first : end].rstrip()
+        piece = Piece(source, self._base + scan.first, scan.line_start)
+        if scan.sounding[end - scan.first]:
+            self._spoken += scan.sizes[end - scan.first]
+        self._scan = _Scan(end, self._buffer[end - 1] in LINE_BREAKS, end)
+        return piece
+
+    def _find_end(self, final: bool) -> int | None:
+        scan = self._scan
+        view = View(self._buffer, scan.first, scan.line_start, final)
+        while scan.at < len(self._buffer):
+            step = view.step(scan.at)
+            if step is None:
+                return None
+            scan.advance(self._buffer, step.next)
+            new = None
+            if step.level is not None and step.position > scan.first:
+                new = scan.add(step.position, step.level)
+            end = self._decide(new)
+            if end is not None:
+                return end
+        return len(self._buffer) if final else None
+
+    def _decide(self, new: _Break | None) -> int | None:
+        """The end of the piece, if what was scanned last settles it."""
+        scan, size = self._scan, self._scan.sizes[-1]
+        if self._config.mode is not SplitMode.NONE:
+            end = self._decide_soft(size, new)
+            if end is not None:
+                return end
+            wanted = Level.CLAUSE if self._config.mode is SplitMode.CLAUSE else Level.SENTENCE
+            if new and new.level >= wanted and self._min <= new.sounding and new.size <= self._max:
+                return new.position if new.sounding else None
+        if size <= self._max:
+            return None
+        return self._best_cut() or self._hard_cut(scan)
+
+    def _decide_soft(self, size: int, new: _Break | None) -> int | None:
+        first = self._config.first_max_chars * _SCALE
+        soft = min(self._max, max(first, int(self._spoken * self._config.growth)))
+        if size <= soft or soft >= self._max:
+            return None
+        scan = self._scan
+        if not scan.waits:
+            scan.waits = True
+            fits = [b for b in scan.breaks if b.size <= soft and b.level >= Level.CLAUSE]
+            full = [b for b in fits if b.sounding >= max(self._min, 1)]
+            short = [b for b in fits if b.level is Level.SENTENCE and b.sounding]
+            for found in (full, short):
+                if found:
+                    return found[-1].position
+        if self._spoken:
+            return None
+        if new and new.level >= Level.CLAUSE and soft < new.size <= 2 * soft and new.sounding:
+            return new.position
+        if size <= 2 * soft:
+            return None
+        words = [b for b in scan.breaks if soft // 2 <= b.size <= soft and b.level >= Level.WORD]
+        return words[-1].position if words else None
+
+    def _best_cut(self) -> int | None:
+        """Where to cut a piece that is too long: the best kind of place that is late enough."""
+        fits = [b for b in self._scan.breaks if b.size <= self._max]
+        if self._config.mode is SplitMode.NONE:
+            sentences = [b for b in fits if b.level is Level.SENTENCE and b.sounding]
+            if sentences:
+                return sentences[-1].position
+        if self._config.mode is SplitMode.SENTENCE:
+            short = [b for b in fits if b.level is Level.SENTENCE and b.sounding]
+            if short and short[-1].sounding >= self._min // 2:
+                return short[-1].position
+        for level, share in (
+            (Level.CLAUSE, 0.25), (Level.MINOR, 0.4), (Level.WORD, 0.5), (Level.WORD, 0.0),
+            (Level.POOR, 0.0),
+        ):  # fmt: skip
+            found = [b for b in fits if b.level >= level and b.size >= share * self._max]
+            if found:
+                return found[-1].position
+        return None
+
+    def _hard_cut(self, scan: _Scan) -> int:
+        """Inside a word that is too long, but not between a letter and its accent."""
+        length = len(scan.sizes) - 1
+        while length > 1 and scan.sizes[length] > self._max:
+            length -= 1
+        end = scan.first + length
+        for cut in range(end, max(scan.first, end - 8), -1):
+            if not combining(self._buffer[cut]):
+                return cut
+        return end

@@ -1,0 +1,113 @@
+"""A text, whole or as it comes, to segments ready to be spoken."""
+
+from collections.abc import Iterable, Iterator
+
+from tts.text.characters import check_scripts
+from tts.text.compose import compose
+from tts.text.pieces import Piece, Splitter
+from tts.text.segment import Language, Segment
+from tts.text.split_config import SplitConfig, SplitMode
+from tts.text.validate import check_characters
+
+__all__ = [
+    "Segmenter",
+    "SplitConfig",
+    "SplitMode",
+    "iter_segments",
+    "languages_of",
+    "segment_text",
+]
+
+
+class Segmenter:
+    """Takes text as it arrives and gives segments as soon as they are certain.
+
+    The pieces of text are joined exactly as they come: spaces between words are
+    the sender's. In whatever pieces a text is appended, its segments are the
+    same. Not thread-safe; a call costs about a millisecond for each segment.
+
+    `language` decides for text without letters ("12345").
+    """
+
+    def __init__(self, config: SplitConfig | None = None, language: Language | None = None) -> None:
+        self._splitter = Splitter(config or SplitConfig())
+        self._language = language
+        self._before: Language | None = None
+        self._index = 0
+
+    @property
+    def pending_characters(self) -> int:
+        """Code points appended that are in no segment yet."""
+        return self._splitter.pending
+
+    def append(self, text: str) -> list[Segment]:
+        """Take more text; the segments that it completes.
+
+        Raises InvalidCharacter or UnsupportedLanguage, with the position in the
+        whole stream; then nothing of `text` was taken.
+        """
+        return list(self.iter_append(text))
+
+    def flush(self) -> list[Segment]:
+        """The segments of all text so far; text appended later begins a new one."""
+        return list(self.iter_flush())
+
+    def iter_append(self, text: str) -> Iterator[Segment]:
+        """`append`, one segment at a time: checked at once, normalised as it is iterated."""
+        position = self._splitter.received
+        check_characters(text, position)
+        tail = "" if text.isascii() else self._splitter.tail
+        check_scripts(tail + text, position - len(tail))
+        self._splitter.feed(text)
+        return self._segments(self._splitter.pieces())
+
+    def iter_flush(self) -> Iterator[Segment]:
+        """`flush`, one segment at a time."""
+        return self._segments(self._splitter.pieces(final=True))
+
+    def _segments(self, pieces: Iterable[Piece]) -> Iterator[Segment]:
+        for piece in pieces:
+            spans = compose(
+                piece.text,
+                piece.start,
+                line_start=piece.line_start,
+                hint=self._language,
+                before=self._before,
+            )
+            if not spans:
+                continue
+            end = piece.start + len(piece.text)
+            segment = Segment(self._index, piece.text, spans, piece.start, end)
+            self._before = spans[-1].language
+            self._index += 1
+            yield segment
+
+
+def iter_segments(
+    text: str, language: Language | None = None, config: SplitConfig | None = None
+) -> Iterator[Segment]:
+    """The segments of a whole text, each made when it is asked for.
+
+    Checked at once: raises InvalidCharacter or UnsupportedLanguage from this
+    call, not from the iteration. Nothing comes of text that cannot be heard.
+    """
+    segmenter = Segmenter(config, language)
+    appended = segmenter.iter_append(text)
+
+    def run() -> Iterator[Segment]:
+        yield from appended
+        yield from segmenter.iter_flush()
+
+    return run()
+
+
+def segment_text(
+    text: str, language: Language | None = None, config: SplitConfig | None = None
+) -> list[Segment]:
+    """All segments of a whole text; raises InvalidCharacter, UnsupportedLanguage."""
+    return list(iter_segments(text, language, config))
+
+
+def languages_of(segments: Iterable[Segment]) -> tuple[Language, ...]:
+    """The languages of all segments, in order of first appearance."""
+    return tuple(dict.fromkeys(lang for segment in segments for lang in segment.languages))
