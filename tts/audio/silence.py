@@ -80,8 +80,9 @@ class JoinSilence:
         self._held = self._held[: max(self._join, self._trail)]
         if self._run:
             return empty()
-        fade = self._recent[::-1] * _falling(len(self._recent))
-        return self._leave([fade.astype(np.float32)])
+        fade = (self._recent[::-1] * _falling(len(self._recent))).astype(np.float32)
+        self._run = len(fade) - self._audible_end(fade)
+        return self._leave([fade])
 
     def finish(self) -> Samples:
         """Close the stream; returns the last of its silence."""
@@ -115,14 +116,21 @@ class JoinSilence:
         if self._in_segment:
             inner, self._held, self._run = self._held, empty(), 0
             return inner
-        joined = self._joined() if self._begun else self._led()
+        rise = empty()
         if not self._before_length:
-            rise = _falling(self._fade_in)[::-1] * sample
-            joined = np.concatenate((joined, rise.astype(np.float32)))
+            rise = (_falling(self._fade_in)[::-1] * sample).astype(np.float32)
+            self._before_length = len(rise) - self._audible_end(rise[::-1])
+            self._before, rise = np.split(rise, [self._before_length])
+        joined = np.concatenate((self._joined() if self._begun else self._led(), rise))
         self._begun = self._in_segment = True
         self._held, self._before = empty(), empty()
         self._run = self._before_length = 0
         return joined
+
+    def _audible_end(self, samples: Samples) -> int:
+        """The length of `samples` without the silence at their end."""
+        audible = np.flatnonzero(np.abs(samples) >= self._threshold)
+        return int(audible[-1]) + 1 if len(audible) else 0
 
     def _led(self) -> Samples:
         kept = min(self._before_length, self._lead)
