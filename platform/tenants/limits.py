@@ -111,7 +111,9 @@ class Limiter:
         is cancelled. A reservation whose lease expired keeps its characters.
         """
         unused = max(0, reservation.characters - max(0, characters_spoken))
-        return await self._shielded(self._settle_now(reservation, unused))
+        return await self._shielded(
+            self._settle_now(reservation.scopes, reservation.request_id, unused)
+        )
 
     async def aclose(self) -> None:
         """Wait for calls whose callers were cancelled."""
@@ -146,10 +148,11 @@ class Limiter:
 
         def undo(reply: list[Any]) -> Coroutine[Any, Any, bool] | None:
             # The caller went away while Redis answered: nobody would settle what was
-            # taken. A stream that was being extended still belongs to its owner.
-            if reply[0] or not requests:
+            # taken. A request that was being extended still belongs to its owner.
+            if reply[0]:
                 return None
-            return self._settle_now(replace(reservation, characters=total), total)
+            lease = reservation.request_id if requests else ""
+            return self._settle_now(reservation.scopes, lease, characters)
 
         refused, wait, epoch, *state = await self._shielded(call, undo)
         text = epoch.decode() if isinstance(epoch, bytes) else epoch
@@ -160,8 +163,10 @@ class Limiter:
             raise _refusal(reservation.scopes, refused, wait / _MICRO, rates)
         return replace(reservation, characters=total, epoch=text, rates=rates)
 
-    async def _settle_now(self, reservation: Reservation, unused: int) -> bool:
-        key, tenant = reservation.scopes
+    async def _settle_now(
+        self, scopes: tuple[LimitScope, LimitScope], lease: str, unused: int
+    ) -> bool:
+        key, tenant = scopes
         settled = await self._call(
             self._settle(
                 keys=[
@@ -172,7 +177,7 @@ class Limiter:
                 ],
                 args=[
                     self._now(),
-                    reservation.request_id,
+                    lease,
                     unused,
                     key.characters_per_minute,
                     tenant.characters_per_minute,

@@ -7,10 +7,8 @@ import subprocess
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 import redis
@@ -20,14 +18,11 @@ from pytest_django.fixtures import Settings
 
 from coordination.connection import redis_async_close
 from coordination.epoch import ConfigCache
-from tenants.choices import Scope, TierPriority, TierProfile
 from tenants.models import ApiKey, QualityTier, Tenant
-from tenants.principal import Principal, TenantLimits, TierSpec
 from tenants.services import api_key_issue, tenant_create
 from tenants.touches import KEY_TOUCHES
 from tests.requirement import missing
-
-NOW = datetime(2030, 1, 1, tzinfo=UTC)
+from tests.tenants.callers import Clock
 
 
 def _server_binary() -> str:
@@ -114,56 +109,6 @@ def issue(tenant: Tenant) -> Callable[..., tuple[ApiKey, str]]:
 @pytest.fixture
 def cache(redis_loop: redis.asyncio.Redis) -> ConfigCache:
     return ConfigCache()
-
-
-def tier_spec_for(name: str = "standard", **fields: Any) -> TierSpec:
-    """A tier as a value, with limits that tests set as they need."""
-    values: dict[str, Any] = {
-        "rank": 20,
-        "priority": TierPriority.STANDARD,
-        "profile": TierProfile.STANDARD,
-        "concurrency": 10,
-        "requests_per_minute": 300,
-        "characters_per_minute": 120_000,
-        "max_characters": 5_000,
-        "max_queue_seconds": 20.0,
-    }
-    return TierSpec(name=name, **(values | fields))
-
-
-def principal_for(
-    tier: TierSpec | None = None,
-    *,
-    tenant_id: str = "",
-    limits: TenantLimits | None = None,
-    **fields: Any,
-) -> Principal:
-    """A caller who exists in no database."""
-    own = tier or tier_spec_for()
-    return Principal(
-        tenant_id=tenant_id or str(uuid4()),
-        tenant_slug="acme",
-        key_id=str(uuid4()),
-        key_prefix="vh_abcdefgh",
-        tier=own,
-        tiers=fields.pop("tiers", (own,)),
-        scopes=fields.pop("scopes", frozenset(Scope)),
-        tenant_limits=limits or TenantLimits(),
-        **fields,
-    )
-
-
-class Clock:
-    """Microseconds that pass when a test says so."""
-
-    def __init__(self) -> None:
-        self.now = 1_700_000_000_000_000
-
-    def __call__(self) -> int:
-        return self.now
-
-    def advance(self, seconds: float) -> None:
-        self.now += round(seconds * 1_000_000)
 
 
 @pytest.fixture

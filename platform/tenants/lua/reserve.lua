@@ -1,4 +1,6 @@
 -- Take requests, characters and a concurrency lease from a key and its tenant: all or nothing.
+-- With 0 requests it takes characters for a request that is running: its lease, where it is
+-- still held, goes on, and no new one begins.
 --
 -- KEYS  1 epoch, then for key and tenant: requests bucket, characters bucket, leases
 -- ARGV  1 now (microseconds; empty: the server's clock), 2 lease id, 3 requests, 4 characters,
@@ -33,7 +35,7 @@ for scope = 0, 3, 3 do
   local others = redis.call('ZCARD', leases)
   if redis.call('ZSCORE', leases, member) then
     others = others - 1
-  elseif others >= tonumber(ARGV[9 + scope]) then
+  elseif costs[1] > 0 and others >= tonumber(ARGV[9 + scope]) then
     refuse(scope + 3, tonumber(ARGV[6]))
   end
   state[scope + 3] = others
@@ -48,7 +50,11 @@ if refused == 0 then
       end
     end
     local leases = KEYS[4 + scope]
-    redis.call('ZADD', leases, whole(now + tonumber(ARGV[5])), member)
+    if costs[1] > 0 then
+      redis.call('ZADD', leases, whole(now + tonumber(ARGV[5])), member)
+    else
+      redis.call('ZADD', leases, 'XX', whole(now + tonumber(ARGV[5])), member)
+    end
     redis.call('PEXPIRE', leases, 2 * math.ceil(tonumber(ARGV[5]) / 1000))
   end
 end

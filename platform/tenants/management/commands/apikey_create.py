@@ -46,8 +46,8 @@ class Command(BaseCommand):
                 scopes=options["scope"],
                 expires_at=expires,
             )
-        except OverflowError as error:
-            raise CommandError(f"--expires-days {days} is too far away") from error
+        except (OverflowError, ValueError) as error:
+            raise CommandError(f"--expires-days {days}: no such day") from error
         except TenantError as error:
             raise CommandError(error.message) from error
         self.stdout.write(secret)

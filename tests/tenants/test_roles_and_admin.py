@@ -1,0 +1,266 @@
+"""The admin lets each role do its part, shows a secret once, and logs who changed what."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from auditlog.models import LogEntry
+from django.contrib.auth.models import Group, User
+from django.test import Client
+from django.urls import reverse
+from pytest_django.fixtures import Settings
+
+from tenants.hashing import secret_digest
+from tenants.models import ApiKey, QualityTier, Tenant
+from tenants.roles import ROLES, roles_sync
+
+Issue = Callable[..., tuple[ApiKey, str]]
+CHANGELISTS = ["tenants_tenant", "tenants_apikey", "tenants_qualitytier", "auth_user",
+               "auth_group", "auditlog_logentry"]  # fmt: skip
+KEY_FORM = {"name": "shop", "scopes": ["speech"], "expires_at_0": "", "expires_at_1": ""}
+
+
+@pytest.fixture
+def sign_in(seeded: None, settings: Settings) -> Callable[[str], Client]:
+    """A browser of a member of a role ("superuser" for one)."""
+    settings.WHITENOISE_AUTOREFRESH = True  # there are no collected static files
+
+    def sign_in(role: str) -> Client:
+        user = User.objects.create_user(
+            role.replace(" ", "-"), is_staff=True, is_superuser=role == "superuser"
+        )
+        if role != "superuser":
+            roles_sync()
+            user.groups.add(Group.objects.get(name=role))
+        client = Client()
+        client.force_login(user)
+        return client
+
+    return sign_in
+
+
+def post(client: Client, name: str, data: dict[str, Any], *args: object) -> Any:
+    return client.post(reverse(f"admin:{name}", args=args), data)
+
+
+def tier_data(tier: QualityTier, **changes: Any) -> dict[str, Any]:
+    fields = ("name", "rank", "priority", "profile", "concurrency", "requests_per_minute",
+              "characters_per_minute", "max_characters", "max_queue_seconds")  # fmt: skip
+    return {field: getattr(tier, field) for field in fields} | {"allowed_models": ""} | changes
+
+
+@pytest.mark.parametrize("role", ["superuser", *ROLES])
+def test_every_role_sees_every_list(
+    sign_in: Callable[[str], Client], issue: Issue, role: str
+) -> None:
+    issue()
+    client = sign_in(role)
+    for name in CHANGELISTS:
+        assert client.get(reverse(f"admin:{name}_changelist")).status_code == 200, name
+    for model in (Tenant, ApiKey, QualityTier):
+        found = model.objects.first()
+        assert found is not None
+        url = reverse(f"admin:tenants_{model._meta.model_name}_change", args=[found.pk])
+        assert client.get(url).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("role", "tenants", "tiers", "users"),
+    [
+        ("viewer", False, False, False),
+        ("operator", False, False, False),
+        ("tenant manager", True, False, False),
+        ("owner", True, True, True),
+    ],
+)
+def test_role_changes_its_part_only(
+    sign_in: Callable[[str], Client], tenant: Tenant, role: str,
+    tenants: bool, tiers: bool, users: bool,
+) -> None:  # fmt: skip
+    client = sign_in(role)
+    renamed = post(
+        client, "tenants_tenant_change",
+        {"name": "Renamed", "slug": "acme", "is_active": "on"}, tenant.pk,
+    )  # fmt: skip
+    assert renamed.status_code == (302 if tenants else 403)
+    assert Tenant.objects.get().name == ("Renamed" if tenants else "Acme")
+    tier = QualityTier.objects.get(name="hq")
+    changed = post(client, "tenants_qualitytier_change", tier_data(tier, concurrency=3), tier.pk)
+    assert changed.status_code == (302 if tiers else 403)
+    assert QualityTier.objects.get(name="hq").concurrency == (3 if tiers else 4)
+    issued = post(client, "tenants_apikey_add", KEY_FORM | {"tenant": tenant.pk, "tier": tier.pk})
+    assert issued.status_code == (200 if tenants else 403)
+    assert ApiKey.objects.exists() == tenants
+    assert client.get(reverse("admin:auth_user_add")).status_code == (200 if users else 403)
+
+
+def test_nobody_changes_the_audit_log_or_deletes_tenants_and_keys(
+    sign_in: Callable[[str], Client], issue: Issue
+) -> None:
+    key, _ = issue()
+    client = sign_in("superuser")
+    entry = LogEntry.objects.filter(object_pk=str(key.pk)).first()
+    assert entry is not None
+    for name, pk in (
+        ("auditlog_logentry", entry.pk),
+        ("tenants_apikey", key.pk),
+        ("tenants_tenant", key.tenant_id),
+    ):
+        assert post(client, f"{name}_delete", {"post": "yes"}, pk).status_code == 403
+    assert client.get(reverse("admin:auditlog_logentry_add")).status_code == 403
+
+
+def test_issued_secret_is_shown_on_one_page_and_never_again(
+    sign_in: Callable[[str], Client], tenant: Tenant
+) -> None:
+    client = sign_in("tenant manager")
+    tier = QualityTier.objects.get(name="standard")
+    page = post(client, "tenants_apikey_add", KEY_FORM | {"tenant": tenant.pk, "tier": tier.pk})
+    found = re.search(r"vh_[a-z0-9]{8}_[\w-]{43}", page.content.decode())
+    assert found is not None
+    secret = found[0]
+    assert "no-store" in page["Cache-Control"]
+    key = ApiKey.objects.get(digest=secret_digest(secret))
+    assert (key.name, key.scopes) == ("shop", ["speech"])
+    assert secret not in str(client.cookies)
+    assert secret not in str(dict(client.session))
+    for url in (
+        reverse("admin:tenants_apikey_changelist"),
+        reverse("admin:tenants_apikey_change", args=[key.pk]),
+        reverse("admin:tenants_apikey_history", args=[key.pk]),
+    ):
+        later = client.get(url).content.decode()
+        assert key.prefix in later
+        assert secret not in later
+        assert key.digest not in later
+
+
+def test_keys_are_rotated_and_revoked_from_list_and_page(
+    sign_in: Callable[[str], Client], issue: Issue, tenant: Tenant
+) -> None:
+    first, _ = issue(name="first")
+    client = sign_in("tenant manager")
+    page = post(
+        client, "tenants_apikey_changelist",
+        {"action": "rotate", "_selected_action": [str(first.pk)]},
+    )  # fmt: skip
+    assert len(re.findall(r"vh_[a-z0-9]{8}_[\w-]{43}", page.content.decode())) == 1
+    first.refresh_from_db()
+    assert first.revoked_at is not None
+    second = ApiKey.objects.exclude(pk=first.pk).get()
+    page = post(
+        client, "tenants_apikey_change",
+        KEY_FORM | {"tier": second.tier_id, "tenants_apikey_rotate_this": "1"}, second.pk,
+    )  # fmt: skip
+    found = re.search(r"vh_[a-z0-9]{8}_[\w-]{43}", page.content.decode())
+    assert found is not None
+    third = ApiKey.objects.get(digest=secret_digest(found[0]))
+    answer = post(
+        client, "tenants_apikey_change",
+        KEY_FORM | {"tier": third.tier_id, "tenants_apikey_revoke_this": "1"}, third.pk,
+    )  # fmt: skip
+    assert answer.status_code == 302
+    assert not ApiKey.objects.filter(revoked_at=None).exists()
+
+
+def test_viewer_cannot_run_actions(sign_in: Callable[[str], Client], issue: Issue) -> None:
+    key, _ = issue()
+    client = sign_in("viewer")
+    for action in ("revoke", "rotate"):
+        post(
+            client, "tenants_apikey_changelist",
+            {"action": action, "_selected_action": [str(key.pk)]},
+        )  # fmt: skip
+    key.refresh_from_db()
+    assert key.revoked_at is None
+    assert ApiKey.objects.count() == 1
+
+
+def test_admin_changes_make_a_new_epoch_and_are_logged_with_who(
+    sign_in: Callable[[str], Client], tenant: Tenant, redis_url: str
+) -> None:
+    import redis
+
+    client = sign_in("owner")
+    tier = QualityTier.objects.get(name="hq")
+    with redis.Redis.from_url(redis_url) as connection:
+        before = connection.get("vh:epoch")
+        data = tier_data(tier, max_characters=9, allowed_models="tone\n\n kokoro \n")
+        assert post(client, "tenants_qualitytier_change", data, tier.pk).status_code == 302
+        assert connection.get("vh:epoch") != before
+    tier.refresh_from_db()
+    assert (tier.max_characters, tier.allowed_models) == (9, ["tone", "kokoro"])
+    entry = LogEntry.objects.get_for_object(tier).first()
+    assert entry is not None
+    assert entry.actor.username == "owner"
+    assert entry.changes["max_characters"] == ["20000", "9"]
+
+
+def test_audit_log_has_no_secret_digest_or_password(issue: Issue) -> None:
+    key, secret = issue()
+    User.objects.create_user("eve", password="correct horse")
+    logged = repr(list(LogEntry.objects.values()))
+    assert key.prefix in logged
+    assert secret[12:] not in logged
+    assert key.digest not in logged
+    assert User.objects.get(username="eve").password not in logged
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"concurrency": "0"}, "concurrency must be from 1"),
+        ({"rank": "10"}, "already exists"),
+        ({"max_queue_seconds": "x"}, "Enter a number"),
+    ],
+)
+def test_bad_input_is_shown_on_the_form(
+    sign_in: Callable[[str], Client], changes: dict[str, str], message: str
+) -> None:
+    client = sign_in("owner")
+    tier = QualityTier.objects.get(name="hq")
+    page = post(client, "tenants_qualitytier_change", tier_data(tier, **changes), tier.pk)
+    assert page.status_code == 200
+    assert message in page.content.decode()
+
+
+def test_past_end_and_deactivated_tenant_are_shown_on_the_form(
+    sign_in: Callable[[str], Client], tenant: Tenant
+) -> None:
+    client = sign_in("owner")
+    Tenant.objects.update(is_active=False)
+    tier = QualityTier.objects.get(name="hq")
+    data = KEY_FORM | {"tenant": tenant.pk, "tier": tier.pk}
+    data |= {"expires_at_0": "2020-01-01", "expires_at_1": "00:00:00"}
+    page = post(client, "tenants_apikey_add", data)
+    assert page.status_code == 200
+    assert "must be in the future" in page.content.decode()
+    assert "deactivated" in page.content.decode()
+    assert not ApiKey.objects.exists()
+
+
+def test_owner_makes_nobody_superuser(sign_in: Callable[[str], Client]) -> None:
+    root = User.objects.create_superuser("root", password="x")
+    plain = User.objects.create_user("plain")
+    client = sign_in("owner")
+    page = client.get(reverse("admin:auth_user_change", args=[plain.pk])).content.decode()
+    assert 'name="is_superuser"' not in page
+    assert 'name="is_staff"' in page
+    answer = post(client, "auth_user_change", {"username": "mine"}, root.pk)
+    assert answer.status_code == 403
+    password = reverse("admin:auth_user_password_change", args=[root.pk])
+    assert client.get(password).status_code == 403
+
+
+def test_roles_are_brought_back_to_their_definition(seeded: None) -> None:
+    roles_sync()
+    viewer = Group.objects.get(name="viewer")
+    before = set(viewer.permissions.values_list("codename", flat=True))
+    assert before
+    assert all(name.startswith("view_") for name in before)
+    viewer.permissions.clear()
+    Group.objects.create(name="interns")
+    roles_sync()
+    assert set(viewer.permissions.values_list("codename", flat=True)) == before
+    assert Group.objects.count() == len(ROLES) + 1
