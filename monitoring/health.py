@@ -9,7 +9,7 @@ from django.http import HttpRequest, JsonResponse
 
 from coordination.connection import redis_async
 from models_registry.selectors import versions_with_weight
-from tts.gateway.placement import workers_read
+from tts.gateway.census import workers_read
 
 CHECK_SECONDS = 3.0
 
@@ -70,7 +70,9 @@ async def _database() -> str:
 
 
 async def _redis() -> str:
-    await redis_async().ping()
+    pipeline = redis_async().pipeline(transaction=False)
+    pipeline.ping()
+    await pipeline.execute()
     return ""
 
 

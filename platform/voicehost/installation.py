@@ -10,7 +10,8 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from tenants.models import QualityTier, Tenant
-from tenants.services import api_key_issue, beat_sync, roles_sync, tenant_create
+from tenants.roles import roles_sync
+from tenants.services import api_key_issue, tenant_create
 from tts.services import model_import_bundled
 
 DEMO_TENANT = "demo"
@@ -46,7 +47,6 @@ def installation_prepare(var_dir: Path) -> tuple[Credentials | None, str]:
     Returns the credentials if this call made them, and a line about the voices.
     """
     roles_sync()
-    beat_sync()
     voices = model_import_bundled()
     with transaction.atomic():
         if get_user_model().objects.exists() or Tenant.objects.exists():

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
+from typing import Any, cast
 
 import structlog
 from channels.exceptions import StopConsumer
@@ -53,8 +54,8 @@ class SpeechSocketConsumer(SpeechConsumer):
 
     async def websocket_connect(self, message: Message) -> None:
         """Accept, then say who may not stay."""
-        credentials = SocketCredentials.read(self.scope)
-        await self.base_send({"type": "websocket.accept", "subprotocol": credentials.subprotocol})
+        credentials = SocketCredentials.read(cast("Message", self.scope))
+        await self._send({"type": "websocket.accept", "subprotocol": credentials.subprotocol})
         service = await self._service()
         refusal = await self._refusal(service, credentials)
         if refusal is not None:
@@ -146,11 +147,14 @@ class SpeechSocketConsumer(SpeechConsumer):
     async def _close_now(self, code: CloseCode) -> None:
         if not self._client_gone:
             with contextlib.suppress(OSError, RuntimeError):
-                await self.base_send({"type": "websocket.close", "code": int(code)})
+                await self._send({"type": "websocket.close", "code": int(code)})
+
+    async def _send(self, message: Message) -> None:
+        await self.base_send(cast("Any", message))
 
     async def _transmit(self, data: str | bytes) -> None:
         kind = "text" if isinstance(data, str) else "bytes"
-        await self.base_send({"type": "websocket.send", kind: data})
+        await self._send({"type": "websocket.send", kind: data})
 
     async def _watch(self, service: SpeechService) -> None:
         """End a socket on which nothing happens, and every one when the server stops."""
@@ -175,7 +179,7 @@ class SpeechSocketConsumer(SpeechConsumer):
         self, service: SpeechService, credentials: SocketCredentials
     ) -> tuple[CloseCode, Problem] | None:
         """Why this client may not stay, if it may not."""
-        if not origin_allowed(self.scope):
+        if not origin_allowed(cast("Message", self.scope)):
             problem = Problem(
                 403, "This origin may not connect.", "permission_error", "origin_refused"
             )

