@@ -1,0 +1,1 @@
+"""The parts of a synthesis worker that `BatchingConsumer` puts together."""

@@ -1,0 +1,299 @@
+"""The engines of a worker: loaded by weight and by demand, unloaded with the routes."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol
+
+import structlog
+
+from tts.engine.config import BatchingConfig
+from tts.engine.errors import EngineError, VersionUnavailable
+from tts.engine.request import Profile
+from tts.engines.base import SpeechEngine
+from tts.gateway.local import SpeechCore
+
+log = structlog.get_logger(__name__)
+
+BOOT_PROFILE = Profile.REALTIME
+RECONCILE_SECONDS = 30.0
+"""Versions are read again at least this often, also without a sign of change."""
+RETIRE_SECONDS = 2.0
+"""A version without weight serves for this long after its last request: routes reach
+every process within a second."""
+RETIRE_CHECK_SECONDS = 0.5
+RETRY_FIRST = 5.0
+RETRY_MOST = 60.0
+RETRY_AFTER_FAILED = 30.0
+
+EngineKey = tuple[str, Profile]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version that some route gives weight to. `source` is the loader's own."""
+
+    key: str
+    batching: BatchingConfig
+    source: object
+
+
+class EngineLoader(Protocol):
+    """Makes engines; called in the loader's thread."""
+
+    def load(self, version: Version, profile: Profile) -> SpeechEngine:
+        """Load; raises EngineError."""
+
+    def retain(self, versions: Collection[str]) -> None:
+        """Forget what only versions other than these needed."""
+
+
+class EngineListener(Protocol):
+    """Who waits for engines (the intake)."""
+
+    def engine_ready(self, version: str, profile: Profile) -> None: ...
+
+    def engine_failed(self, version: str, profile: Profile, error: EngineError) -> None: ...
+
+    def count(self, version: str) -> int: ...
+
+
+@dataclass(slots=True)
+class _Failure:
+    error: EngineError
+    retry_at: float
+    delay: float
+
+
+class Engines:
+    """Keeps the core's engines in step with the versions that have weight.
+
+    All state belongs to the event loop; loading runs in one thread, one engine
+    at a time, so that memory never holds two that are half loaded.
+    """
+
+    def __init__(
+        self,
+        core: SpeechCore,
+        loader: EngineLoader,
+        read_versions: Callable[[], Awaitable[Collection[Version]]],
+        count_leases: Callable[[str], Awaitable[int]],
+        *,
+        changed: Callable[[], None],
+        shown: Callable[[], Awaitable[None]],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._core = core
+        self._loader = loader
+        self._read_versions = read_versions
+        self._count_leases = count_leases
+        self._changed = changed
+        self._shown = shown
+        self._clock = clock
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="engine-loader")
+        self._versions: dict[str, Version] = {}
+        self._loaded: dict[EngineKey, Version] = {}
+        self._loading: set[EngineKey] = set()
+        self._wanted: set[EngineKey] = set()
+        self._failed: dict[EngineKey, _Failure] = {}
+        self._retiring: dict[str, float] = {}
+        self._kick = asyncio.Event()
+        self._loads: set[asyncio.Task[None]] = set()
+        self.listener: EngineListener | None = None
+        self.reconciled = False
+
+    @property
+    def ready_versions(self) -> tuple[str, ...]:
+        """Versions that can be spoken now."""
+        return tuple(sorted({version for version, _ in self._loaded}))
+
+    @property
+    def loading_versions(self) -> tuple[str, ...]:
+        """Versions of which the first engine is being loaded."""
+        ready = {version for version, _ in self._loaded}
+        return tuple(sorted({version for version, _ in self._loading} - ready))
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """Versions that cannot be spoken, with the reason."""
+        ready = {version for version, _ in self._loaded}
+        return {
+            version: failure.error.message
+            for (version, _), failure in self._failed.items()
+            if version not in ready and version in self._versions
+        }
+
+    @property
+    def slots(self) -> int:
+        """The most requests that all loaded versions compute together."""
+        return sum(
+            self._versions[version].batching.max_slots
+            for version in self.ready_versions
+            if version in self._versions
+        )
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether the loader's thread is busy."""
+        return bool(self._loading)
+
+    def kick(self) -> None:
+        """Read the versions again: something changed."""
+        self._kick.set()
+
+    def ready(self, version: str, profile: Profile) -> bool:
+        """Whether the engine is there; begins to load it otherwise. Raises VersionUnavailable."""
+        key = (version, profile)
+        if key in self._loaded:
+            return True
+        failure = self._failed.get(key)
+        if failure is not None and self._clock() < failure.retry_at:
+            raise failure.error
+        known = self._versions.get(version)
+        if known is not None:
+            self._load(known, profile)
+        else:
+            # It may have been given weight a moment ago.
+            self._wanted.add(key)
+            self.kick()
+        return False
+
+    async def run(self) -> None:
+        """Follow the versions until cancelled."""
+        try:
+            while True:
+                self._kick.clear()
+                try:
+                    await self._reconcile()
+                except EngineError as error:
+                    log.warning("versions_unreadable", error=error.message)
+                except Exception:
+                    # The database or Redis is away: what is loaded goes on speaking.
+                    log.exception("versions_reconcile_failed")
+                await self._wait()
+        finally:
+            for load in self._loads:
+                load.cancel()
+            self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def _wait(self) -> None:
+        """Until a change is announced, a retry or a retirement is due, or 30 s have passed."""
+        pause = RECONCILE_SECONDS
+        if self._retiring:
+            pause = RETIRE_CHECK_SECONDS
+        for (version, profile), failure in self._failed.items():
+            if version in self._versions and profile is BOOT_PROFILE:
+                pause = min(pause, max(0.1, failure.retry_at - self._clock()))
+        try:
+            await asyncio.wait_for(self._kick.wait(), pause)
+        except TimeoutError:
+            return
+
+    async def _reconcile(self) -> None:
+        wanted, self._wanted = self._wanted, set()
+        try:
+            versions = {version.key: version for version in await self._read_versions()}
+        except BaseException:
+            self._wanted |= wanted
+            raise
+        for key, version in versions.items():
+            before = self._versions.get(key)
+            if before is not None and before.batching != version.batching:
+                log.info("batching_changed", version=key)
+                self._core.batching_set(key, version.batching)
+        self._versions = versions
+        self._failed = {key: kept for key, kept in self._failed.items() if key[0] in versions}
+        for version in versions.values():
+            self._load(version, BOOT_PROFILE)
+        for key_wanted in wanted:
+            self._wanted_resolve(*key_wanted)
+        await self._retire()
+        self.reconciled = True
+        self._changed()
+
+    def _wanted_resolve(self, key: str, profile: Profile) -> None:
+        version = self._versions.get(key)
+        if version is not None:
+            self._load(version, profile)
+        elif self.listener is not None:
+            error = VersionUnavailable(f"no route gives weight to version {key}", retry_after=2.0)
+            self.listener.engine_failed(key, profile, error)
+
+    async def _retire(self) -> None:
+        """Unload versions without weight once nothing speaks with them and nothing will."""
+        now = self._clock()
+        for version in {version for version, _ in self._loaded} - self._versions.keys():
+            busy = self.listener is not None and self.listener.count(version) > 0
+            if busy or version not in self._retiring:
+                self._retiring[version] = now
+            elif now - self._retiring[version] >= RETIRE_SECONDS:
+                if await self._count_leases(version):
+                    self._retiring[version] = now
+                elif self.listener is None or self.listener.count(version) == 0:
+                    self._unload(version)
+        for version in self._retiring.keys() & self._versions.keys():
+            del self._retiring[version]
+
+    def _unload(self, version: str) -> None:
+        log.info("version_unloaded", version=version)
+        for key in [key for key in self._loaded if key[0] == version]:
+            del self._loaded[key]
+        self._retiring.pop(version, None)
+        self._core.engine_remove(version)
+        kept = {key for key, _ in self._loaded} | self._versions.keys()
+        self._thread.submit(self._loader.retain, frozenset(kept))
+
+    def _load(self, version: Version, profile: Profile) -> None:
+        key = (version.key, profile)
+        failure = self._failed.get(key)
+        if (
+            key in self._loaded
+            or key in self._loading
+            or (failure is not None and self._clock() < failure.retry_at)
+        ):
+            return
+        self._loading.add(key)
+        task = asyncio.create_task(self._load_run(version, profile))
+        self._loads.add(task)
+        task.add_done_callback(self._loads.discard)
+
+    async def _load_run(self, version: Version, profile: Profile) -> None:
+        key = (version.key, profile)
+        began = self._clock()
+        loop = asyncio.get_running_loop()
+        try:
+            # Loading may hold the interpreter for a while: the heartbeat says so first.
+            await self._shown()
+            engine = await loop.run_in_executor(self._thread, self._loader.load, version, profile)
+        except EngineError as error:
+            self._load_failed(key, VersionUnavailable(error.message, retry_after=error.retry_after))
+        except Exception as error:
+            # A manifest or a shard can be wrong in any way; the worker goes on with the others.
+            log.exception("engine_load_failed", version=version.key, profile=profile)
+            self._load_failed(key, VersionUnavailable(f"{type(error).__name__}: {error}"))
+        else:
+            seconds = round(self._clock() - began, 3)
+            log.info("engine_loaded", version=version.key, profile=profile, seconds=seconds)
+            current = self._versions.get(version.key, version)
+            self._core.engine_add(version.key, profile, engine, current.batching)
+            self._loaded[key] = version
+            self._failed.pop(key, None)
+            if self.listener is not None:
+                self.listener.engine_ready(version.key, profile)
+            if version.key not in self._versions:
+                self.kick()
+        finally:
+            self._loading.discard(key)
+            self._changed()
+
+    def _load_failed(self, key: EngineKey, error: VersionUnavailable) -> None:
+        log.warning("engine_unavailable", version=key[0], profile=key[1], error=error.message)
+        before = self._failed.get(key)
+        delay = min(before.delay * 2, RETRY_MOST) if before else RETRY_FIRST
+        self._failed[key] = _Failure(error, self._clock() + delay, delay)
+        error.retry_after = error.retry_after or RETRY_AFTER_FAILED
+        if self.listener is not None:
+            self.listener.engine_failed(*key, error)
+        self._kick.set()
