@@ -45,7 +45,7 @@ def decode() -> Callable[[bytes], tuple[Samples, int]]:
 
     def run(body: bytes) -> tuple[Samples, int]:
         strict = {"err_detect": "crccheck+bitstream+buffer+explode"}
-        with av.open(io.BytesIO(body), options=strict) as container:
+        with av.open(io.BytesIO(body), "r", options=strict) as container:
             stream = container.streams.audio[0]
             stream.codec_context.options = strict
             frames = list(container.decode(stream))

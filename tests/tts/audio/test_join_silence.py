@@ -26,7 +26,8 @@ def _voice(ms: float) -> Samples:
     """Audible from its first sample to its last, and soft at both ends."""
     t = np.arange(round(ms * MS))
     wave = np.where(t % 40 < 20, 1.0, -1.0) * np.sin(np.pi * (t + 1) / (len(t) + 1))
-    return (np.sign(wave) * np.maximum(0.4 * np.abs(wave), 0.0035)).astype(np.float32)
+    loud: Samples = (np.sign(wave) * np.maximum(0.4 * np.abs(wave), 0.0035)).astype(np.float32)
+    return loud
 
 
 def _join(segments: list[Samples], size: int = 480) -> Samples:
@@ -155,10 +156,10 @@ pieces = st.lists(
 def test_cuts_leave_no_trace_and_bounds_hold(
     segments: list[list[tuple[str, int]]], size: int
 ) -> None:
-    made = {
+    made: dict[str, Callable[[int], Samples]] = {
         "voice": _voice,
         "silence": _silence,
-        "noise": lambda ms: np.tile(np.float32([0.002, -0.003]), ms * MS // 2),
+        "noise": lambda ms: np.tile(np.array([0.002, -0.003], dtype=np.float32), ms * MS // 2),
     }
     audio = [
         np.concatenate([_silence(0), *(made[kind](ms) for kind, ms in parts)]) for parts in segments
