@@ -87,13 +87,17 @@ class SpeechAccount:
         transport: str,
         characters_asked: int,
     ) -> SpeechOutcome:
-        """The frozen record; a request refused before it had a plan has no version or tier."""
+        """The frozen record.
+
+        A request refused before it had a plan has no model, version or tier: what
+        the client wrote there may be anything, and observers label metrics by it.
+        """
         rate = self.sample_rate
         return SpeechOutcome(
             request_id=request_id,
             tenant_id=principal.tenant_id,
             key_id=principal.key_id,
-            model=plan.routed.route if plan else order.model,
+            model=plan.routed.route if plan else "",
             version=plan.routed.version if plan else "",
             tier=plan.tier.name if plan else "",
             voice=plan.voice.name if plan else order.voice,

@@ -1,0 +1,38 @@
+"""Settings of a web process, checked when made."""
+
+from dataclasses import dataclass
+
+MIB = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class WebConfig:
+    """Where to listen, and what a connection may hold.
+
+    `fd` is an inherited listening socket; without one, `host` and `port` are
+    used. `grace_seconds` is how long running streams may go on after SIGTERM.
+    A write that makes no room for `stall_seconds` ends its connection.
+    `send_buffer` bounds what the kernel keeps of a connection's output, in
+    bytes: it is unsent audio too. `max_body` bounds any request body, and
+    `max_message` a WebSocket message, in bytes; reading pauses while
+    `max_waiting` messages of a socket wait for their consumer.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    fd: int | None = None
+    grace_seconds: float = 30.0
+    stall_seconds: float = 30.0
+    send_buffer: int = MIB // 4
+    max_body: int = 32 * MIB
+    max_message: int = MIB
+    max_waiting: int = 64
+    idle_seconds: float = 75.0
+
+    def __post_init__(self) -> None:
+        if self.fd is None and not 0 <= self.port <= 65_535:
+            raise ValueError(f"port must be 0 to 65535, not {self.port}")
+        if self.fd is not None and self.fd < 0:
+            raise ValueError(f"fd must be an open file descriptor, not {self.fd}")
+        if self.grace_seconds < 0 or self.stall_seconds <= 0 or self.idle_seconds <= 0:
+            raise ValueError("grace must be at least 0, stall and idle seconds above 0")

@@ -1,0 +1,165 @@
+"""HTTP connections: bounded bodies, senders that wait, responses that end or visibly break."""
+
+import json
+import socket
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from daphne.http_protocol import HTTPFactory, WebRequest
+from twisted.web.http import HTTPChannel
+
+from voicehost.server.flow import TransportFlow
+
+if TYPE_CHECKING:
+    from voicehost.server.server import WebServer
+
+_HEAD = b"HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Type: application/json\r\n"
+
+
+class WebChannel(HTTPChannel):
+    """One connection, which the server knows of, so that it can end the idle ones."""
+
+    def connectionMade(self) -> None:
+        """Set the socket up, and be counted."""
+        super().connectionMade()  # type: ignore[no-untyped-call]
+        self.factory.channels.add(self)
+        socket_set_up(self.transport, self.factory.server)
+
+    @property
+    def idle(self) -> bool:
+        """Whether the connection is kept alive without a request."""
+        return not self.requests and getattr(self.transport, "protocol", None) is self
+
+
+class SpeechRequest(WebRequest):  # type: ignore[misc]
+    """A request whose application waits for the transport and cannot leave it hanging."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._received_bytes = 0
+        self._refused = False
+        self.flow = TransportFlow(self.server.config.stall_seconds, self._abort)
+
+    # -- the request's body ------------------------------------------------------
+
+    def gotLength(self, length: int | None) -> None:
+        """Refuse a body that announces itself as too long, before it is read."""
+        super().gotLength(length)
+        if length is not None and length > self.server.config.max_body:
+            self._refuse()
+
+    def handleContentChunk(self, data: bytes) -> None:
+        """Refuse a body that turns out to be too long."""
+        self._received_bytes += len(data)
+        if self._refused:
+            return
+        if self._received_bytes > self.server.config.max_body:
+            self._refuse()
+        else:
+            super().handleContentChunk(data)
+
+    def process(self) -> Any:
+        """Run the application, unless the answer was given already."""
+        return None if self._refused else super().process()
+
+    def _refuse(self) -> None:
+        self._refused = True
+        limit = self.server.config.max_body
+        error = {
+            "message": f"The body is larger than {limit:,} bytes.",
+            "type": "invalid_request_error",
+            "param": None,
+            "code": "body_too_large",
+        }
+        body = json.dumps({"error": error}).encode()
+        length = b"Content-Length: %d\r\n\r\n" % len(body)
+        self.channel.write(_HEAD + length + body)
+        self.channel.loseConnection()
+
+    # -- the response ------------------------------------------------------------
+
+    def handle_reply(self, message: dict[str, Any]) -> None:
+        """Pass a message on; the first one makes the connection's buffer count."""
+        if self.finished or self.channel is None:
+            return
+        if message.get("type") == "http.response.start" and not self._response_started:
+            self.registerProducer(self.flow, True)
+            if self.server.stopping:
+                self.channel.persistent = 0
+                self.responseHeaders.setRawHeaders(b"connection", [b"close"])
+        super().handle_reply(message)
+
+    def finish(self) -> None:
+        """End the response; its producer must be gone by then."""
+        if self.producer is not None:
+            self.unregisterProducer()
+        super().finish()
+
+    def connectionLost(self, reason: Any) -> None:
+        """Wake whoever still waits to send."""
+        self.flow.stopProducing()
+        super().connectionLost(reason)
+
+    def application_ended(self, error: BaseException | None) -> None:
+        """The application is over: whatever it left open is closed here.
+
+        A response that was begun and not completed must not look complete, so
+        its connection ends without the last chunk, or is reset where nothing
+        else would show it.
+        """
+        if self.finished or self.channel is None:
+            return
+        if not self._response_started:
+            self.basic_error(500, b"Internal Server Error", "The application did not answer.")
+            return
+        self.flow.stopProducing()
+        if self.chunked:
+            self.channel.loseConnection()
+        else:
+            self._abort()
+
+    def handle_exception(self, exception: BaseException) -> None:
+        """Daphne would start a second response here."""
+        self.application_ended(exception)
+
+    def _abort(self) -> None:
+        if self.channel is not None:
+            self.channel.transport.abortConnection()
+
+
+class WebFactory(HTTPFactory):  # type: ignore[misc]
+    """Makes our channels and requests, and knows the open ones."""
+
+    protocol = WebChannel
+
+    def __init__(self, server: "WebServer") -> None:
+        super().__init__(server)
+        self.timeOut = server.config.idle_seconds
+        self.channels: WeakSet[WebChannel] = WeakSet()
+
+    def buildProtocol(self, addr: Any) -> Any:
+        """A channel that makes our requests."""
+        channel = super().buildProtocol(addr)
+        channel.requestFactory = SpeechRequest
+        return channel
+
+    def log(self, request: Any) -> None:
+        """Write no access line: formatting one costs more than it tells."""
+
+    def close_idle(self) -> None:
+        """End the connections that carry no request."""
+        for channel in tuple(self.channels):
+            if channel.idle:
+                channel.loseConnection()  # type: ignore[no-untyped-call]
+
+
+def socket_set_up(transport: Any, server: "WebServer") -> None:
+    """Bound the kernel's share of unsent output, and notice peers that are gone."""
+    handle = transport.socket
+    handle.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, server.config.send_buffer)
+    handle.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    option = getattr(socket, "TCP_USER_TIMEOUT", None)
+    if option is not None and handle.family in {socket.AF_INET, socket.AF_INET6}:
+        # Also ends what stays unread after its response is over (tcp(7)).
+        milliseconds = int(2 * server.config.stall_seconds * 1000)
+        handle.setsockopt(socket.IPPROTO_TCP, option, milliseconds)

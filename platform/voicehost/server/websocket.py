@@ -1,0 +1,89 @@
+"""WebSocket connections: senders that wait, and readers that are not flooded."""
+
+from typing import TYPE_CHECKING, Any
+
+from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
+
+from voicehost.server.flow import TransportFlow
+
+if TYPE_CHECKING:
+    from voicehost.server.server import WebServer
+
+# A close frame holds 125 bytes, two of which are the code.
+_MAX_REASON = 123
+
+
+class SpeechWebSocket(WebSocketProtocol):  # type: ignore[misc]
+    """A socket that takes no more than its client reads and its consumer handles."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.flow: TransportFlow | None = None
+        self._reading = True
+
+    def onOpen(self) -> None:
+        """Take the HTTP channel's place as the transport's producer."""
+        self.flow = TransportFlow(
+            self.factory.server_class.config.stall_seconds, self.transport.abortConnection
+        )
+        self.transport.unregisterProducer()
+        self.transport.registerProducer(self.flow, True)
+        super().onOpen()
+
+    def onMessage(self, payload: bytes, isBinary: bool) -> None:
+        """Queue a message; stop reading while too many wait."""
+        super().onMessage(payload, isBinary)
+        limit = self.factory.server_class.config.max_waiting
+        if self._reading and self.application_queue.qsize() >= limit:
+            self._reading = False
+            self.transport.pauseProducing()
+
+    def message_taken(self, waiting: int) -> None:
+        """The consumer took a message: read on when few are left."""
+        limit = self.factory.server_class.config.max_waiting
+        if not self._reading and waiting <= limit // 4:
+            self._reading = True
+            if self.transport is not None and self.state == self.STATE_OPEN:
+                self.transport.resumeProducing()
+
+    def handle_reply(self, message: dict[str, Any]) -> None:
+        """Pass a message on; close codes that Autobahn keeps for itself are sent all the same.
+
+        RFC 6455 (7.4.1) lets endpoints send 1008, 1009, 1011 and 1013 too.
+        """
+        if message.get("type") == "websocket.close" and self.state != self.STATE_CONNECTING:
+            reason = (message.get("reason") or "").encode()[:_MAX_REASON]
+            self.sendCloseFrame(code=message.get("code") or 1000, reasonUtf8=reason)
+        else:
+            super().handle_reply(message)
+
+    def onClose(self, wasClean: bool, code: int, reason: str) -> None:
+        """Wake whoever still waits to send."""
+        if self.flow is not None:
+            self.flow.stopProducing()
+        super().onClose(wasClean, code, reason)
+
+    def application_ended(self, error: BaseException | None) -> None:
+        """The consumer is over: a socket must not stay open without one."""
+        if self.state == self.STATE_CONNECTING:
+            if hasattr(self, "handshake_deferred"):
+                self.handle_exception(error or RuntimeError("the application did not answer"))
+                del self.handshake_deferred
+        elif self.state == self.STATE_OPEN:
+            self.sendCloseFrame(code=1000 if error is None else 1011)
+
+
+class SpeechSocketFactory(WebSocketFactory):  # type: ignore[misc]
+    """Makes our sockets."""
+
+    protocol = SpeechWebSocket
+
+    def __init__(self, server: "WebServer") -> None:
+        super().__init__(server, server=server.server_name)
+        self.setProtocolOptions(
+            autoPingTimeout=server.ping_timeout,
+            allowNullOrigin=True,
+            openHandshakeTimeout=server.websocket_handshake_timeout,
+            maxMessagePayloadSize=server.config.max_message,
+            maxFramePayloadSize=server.config.max_message,
+        )
