@@ -66,6 +66,7 @@ class _Entry:
     gateway_id: str
     request: SpeechRequest
     since: float
+    serial: int
     held: list[Segment] | None = None
     next_segment: int = 0
     input_over: bool = False
@@ -142,7 +143,7 @@ class Intake:
     def _take(self, message: WorkerMessage) -> None:
         match message:
             case Open():
-                self._open(message.gateway_id, message.request)
+                self._open(message)
             case SegmentSent():
                 self._segment(message)
             case InputEnded():
@@ -159,26 +160,32 @@ class Intake:
             case GatewayDied():
                 self.gateway_lost(message.gateway_id)
 
-    def _open(self, gateway_id: str, request: SpeechRequest) -> None:
-        if (request.request_id, request.attempt) in self._ended:
-            return
+    def _open(self, message: Open) -> None:
+        request, opening = message.request, (message.gateway_id, message.serial)
         known = self._entries.get(request.request_id)
-        if known is not None:
-            if known.request.attempt >= request.attempt:
-                return
-            self._drop(request.request_id)
-            # What the core still says of the older attempt finds no entry and goes nowhere.
-            self._entries.pop(request.request_id, None)
+        if opening in self._ended or (known and opening == (known.gateway_id, known.serial)):
+            return
         try:
+            if known is not None:
+                self._supersede(known, request)
             held = self._admit(request)
         except EngineError as error:
-            self._refuse(gateway_id, request.request_id, request.attempt, error)
+            self._refuse(message.gateway_id, request.request_id, request.attempt, error)
             return
-        entry = _Entry(gateway_id, request, self._clock(), held=[] if held else None)
-        self._entries[request.request_id] = entry
+        self._entries[request.request_id] = _Entry(
+            message.gateway_id, request, self._clock(), message.serial, held=[] if held else None
+        )
         self.idle.clear()
         if not held:
             self._core.submit(request)
+
+    def _supersede(self, known: _Entry, request: SpeechRequest) -> None:
+        """Make way for a newer attempt; raises QueueFull for one that is not newer."""
+        if known.request.attempt >= request.attempt:
+            raise QueueFull("this request is under way already", retry_after=RETRY_AFTER_FULL)
+        self._drop(request.request_id)
+        # What the core still says of the older attempt finds no entry and goes nowhere.
+        self._entries.pop(request.request_id, None)
 
     def _admit(self, request: SpeechRequest) -> bool:
         """Whether the request must be held until its engine is loaded; raises EngineError."""
@@ -307,7 +314,7 @@ class Intake:
         entry = self._entries.pop(request_id)
         if not self._entries:
             self.idle.set()
-        self._ended[request_id, entry.request.attempt] = None
+        self._ended[entry.gateway_id, entry.serial] = None
         if len(self._ended) > REMEMBERED:
             self._ended.popitem(last=False)
 
