@@ -1,47 +1,25 @@
-"""Models and versions to route between."""
-
-from collections.abc import Callable
+"""Models and versions to route between, and a cache whose epoch the test moves by hand."""
 
 import pytest
 
-from models_registry.manifest import Manifest, ManifestShard, ShardRole
-from models_registry.models import ModelVersion, SpeechModel
-from models_registry.services import speech_model_create, version_register
-from models_registry.states import VersionState
-
-VersionMaker = Callable[..., ModelVersion]
-
-
-def manifest_of(engine: str = "tone", version: str = "1") -> Manifest:
-    """A small valid manifest."""
-    shard = ManifestShard(
-        name="config",
-        role=ShardRole.PREPROCESS,
-        sources=("inline:e30=",),
-        size=2,
-        sha256="44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
-    )
-    return Manifest(
-        engine=engine,
-        version=version,
-        shards=(shard,),
-        sample_rate=24_000,
-        languages=("en", "zh"),
-        speakers=("a", "b"),
-        licence="Apache-2.0",
-        commercial_use=True,
-    )
+from coordination.epoch import ConfigCache
+from tests.epoch import Epoch
+from tests.models_registry.registering import VersionMaker, version_of
 
 
 @pytest.fixture
 def version_make(db: None) -> VersionMaker:
     """Registers version `label` of model `model`, ready for traffic."""
+    return version_of
 
-    def make(
-        label: str, model: str = "demo", state: VersionState = VersionState.READY
-    ) -> ModelVersion:
-        found = SpeechModel.objects.filter(name=model).first()
-        owner = found if found is not None else speech_model_create(name=model, engine="tone")
-        return version_register(model=owner, manifest=manifest_of(version=label), state=state)
 
-    return make
+@pytest.fixture
+def epoch() -> Epoch:
+    """An epoch under the test's control."""
+    return Epoch()
+
+
+@pytest.fixture
+def cache(epoch: Epoch) -> ConfigCache:
+    """A cache that follows `epoch`."""
+    return ConfigCache(read_epoch=epoch.read, clock=lambda: epoch.now)

@@ -85,9 +85,7 @@ def test_no_weight_above_zero_is_refused(wanted: dict[str, int]) -> None:
         buckets_for(wanted)
 
 
-@pytest.mark.parametrize(
-    "owners", [{}, {"a": [(0, 9_998)]}, {"a": [(0, 9_999)], "b": [(6, 5)]}]
-)
+@pytest.mark.parametrize("owners", [{}, {"a": [(0, 9_998)]}, {"a": [(0, 9_999)], "b": [(6, 5)]}])
 def test_owners_must_cover_every_bucket_once(owners: Owners) -> None:
     with pytest.raises(ValueError, match="every bucket exactly once"):
         SplitTable.of(owners)

@@ -1,0 +1,120 @@
+"""Voices are stored through services, which refuse what would be ambiguous or leak."""
+
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+from auditlog.models import LogEntry
+
+from tts.errors import VoiceInvalid
+from tts.models import Voice
+from tts.services import (
+    VoiceDraft,
+    voice_create,
+    voice_deactivate,
+    voice_draft,
+    voice_update,
+    voices_sync,
+)
+from tts.voice_catalogue import KOKORO, TONE
+
+TENANT = uuid4()
+DRAFT = VoiceDraft(name="v", engine="kokoro", languages=("en",), aliases=("other",))
+
+
+def test_voice_is_created_changed_and_taken_out_of_use(db: None) -> None:
+    voice = voice_create(DRAFT)
+    assert (voice.speaker, voice.display_name, voice.is_active) == ("v", "v", True)
+    voice_update(voice, replace(voice_draft(voice), gain_db=-2.0, aliases=()))
+    voice.refresh_from_db()
+    assert (voice.gain_db, voice.aliases) == (-2.0, [])
+    voice_deactivate(voice)
+    assert not Voice.objects.get(name="v").is_active
+
+
+def test_changes_are_audited(db: None) -> None:
+    voice = voice_create(DRAFT)
+    voice_update(voice, replace(voice_draft(voice), gain_db=1.5))
+    entry = LogEntry.objects.get_for_object(voice).filter(action=LogEntry.Action.UPDATE).get()
+    assert entry.changes == {"gain_db": ["0.0", "1.5"]}
+
+
+@pytest.mark.parametrize(
+    ("draft", "message"),
+    [
+        (replace(DRAFT, languages=()), "languages: expected"),
+        (replace(DRAFT, languages=("English",)), "languages: expected"),
+        (replace(DRAFT, aliases=("../x",)), "aliases: expected"),
+        (replace(DRAFT, aliases=("a", "a")), "names a are used more than once"),
+        (replace(DRAFT, aliases=("v",)), "names v are used more than once"),
+        (replace(DRAFT, name="../x"), "Use letters"),
+        (replace(DRAFT, gain_db=40.0), "24"),
+        (replace(DRAFT, payload=b"x" * 65_537), "payload: at most 65536 bytes"),
+    ],
+)
+def test_wrong_voice_is_refused(db: None, draft: VoiceDraft, message: str) -> None:
+    with pytest.raises(VoiceInvalid) as caught:
+        voice_create(draft)
+    assert message in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        replace(DRAFT, aliases=()),
+        replace(DRAFT, name="w"),
+        replace(DRAFT, name="other", aliases=()),
+        replace(DRAFT, name="w", aliases=("v",)),
+    ],
+)
+def test_names_and_aliases_are_unique_among_public_voices(db: None, second: VoiceDraft) -> None:
+    voice_create(DRAFT)
+    with pytest.raises(VoiceInvalid, match="used more than once"):
+        voice_create(second)
+
+
+def test_names_are_free_for_another_tenant_and_aliases_for_another_engine(db: None) -> None:
+    voice_create(DRAFT)
+    voice_create(replace(DRAFT, tenant_id=TENANT))
+    voice_create(replace(DRAFT, name="w", engine="tone"))
+    with pytest.raises(VoiceInvalid):
+        voice_create(replace(DRAFT, tenant_id=TENANT, aliases=()))
+
+
+def test_companion_must_be_reachable(db: None) -> None:
+    foreign = voice_create(replace(DRAFT, tenant_id=TENANT))
+    tone = voice_create(replace(DRAFT, name="t", engine="tone"))
+    for companion, message in ((foreign, "same tenant"), (tone, "is of engine 'tone'")):
+        with pytest.raises(VoiceInvalid, match=message):
+            voice_create(replace(DRAFT, companion=companion))
+    own = voice_create(DRAFT)
+    with pytest.raises(VoiceInvalid, match="its own companion"):
+        voice_update(own, replace(voice_draft(own), companion=own))
+
+
+def test_engine_and_tenant_stay(db: None) -> None:
+    voice = voice_create(DRAFT)
+    with pytest.raises(VoiceInvalid, match="cannot be changed"):
+        voice_update(voice, replace(voice_draft(voice), tenant_id=TENANT))
+
+
+def test_sync_twice_changes_nothing_and_keeps_what_operators_changed(db: None) -> None:
+    assert len(voices_sync("kokoro", KOKORO)) == 8
+    heart = Voice.objects.get(name="af_heart")
+    voice_update(heart, replace(voice_draft(heart), gain_db=1.0, aliases=("alloy",)))
+    assert voices_sync("kokoro", KOKORO) == ()
+    heart.refresh_from_db()
+    assert (heart.gain_db, heart.aliases) == (1.0, ["alloy"])
+
+
+def test_sync_leaves_an_alias_to_whom_has_it(db: None) -> None:
+    voice_create(replace(DRAFT, name="house", aliases=("alloy",)))
+    voices_sync("kokoro", KOKORO)
+    assert Voice.objects.get(name="house").aliases == ["alloy"]
+    assert "alloy" not in Voice.objects.get(name="af_heart").aliases
+
+
+def test_sync_refuses_a_voice_of_another_engine(db: None) -> None:
+    voices_sync("tone", TONE)
+    with pytest.raises(VoiceInvalid, match="belongs to engine 'tone'"):
+        voices_sync("kokoro", TONE)
