@@ -1,0 +1,6 @@
+"""Fixtures for every test."""
+
+import os
+
+# The recogniser and the engines bring their own thread pools: two cores are shared by two workers.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
