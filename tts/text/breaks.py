@@ -80,13 +80,19 @@ class View:
         end = min(at + _MOST_CLOSERS, len(self.text))
         while at < end:
             character = self.text[at]
-            closes = character in _CLOSERS or (
-                character in _PAIRED and self.text.count(character, self.first, at) % 2 == 1
-            )
-            if not closes:
+            if character in _CLOSERS:
+                at += 1
+            elif character in _PAIRED and self._is_open(character, at):
+                while at < end and self.text[at] == character:
+                    at += 1
+            else:
                 break
-            at += 1
         return at
+
+    def _is_open(self, mark: str, at: int) -> bool:
+        """Whether a mark that opens and closes alike ("**") stands open before `at`."""
+        before = self.text[self.first : at]
+        return sum(1 for _ in re.finditer(f"{re.escape(mark)}+", before)) % 2 == 1
 
     def _skip_spaces(self, at: int) -> int:
         end = min(at + _MOST_SPACES, len(self.text))

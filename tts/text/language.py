@@ -20,12 +20,12 @@ DEFAULT_LANGUAGE = Language.EN
 
 _GREEK = "".join(GREEK_NAMES) + "".join(GREEK_NAMES).upper()
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af々〇"
-_NUMBER = r"\d+(?:[.,:/]\d+)*"
+_NUMBER = r"\d+(?:[.,:/x×*]\d+)*"
 _UNIT = alternatives({key: unit for key, unit in UNITS.items() if unit.zh})
 _CODES = alternatives(CURRENCIES)
 _TOKEN = re.compile(
     rf"(?P<address>(?:https?://|www\.)[!-~]{{1,2000}}|[A-Za-z0-9_.+-]{{1,64}}@[A-Za-z0-9.-]{{3,200}})"
-    rf"|(?P<number>(?:(?<![A-Za-z])(?:{_CODES})\s?)?(?<![A-Za-z]){_NUMBER}"
+    rf"|(?P<number>(?:(?<![A-Za-z])(?:{_CODES})\s?|(?<![A-Za-z])){_NUMBER}"
     rf"(?:\s?(?:{_UNIT}|{_CODES}|[AaPp]\.?[Mm]|[kK]|°\s?[CF]?)"
     r"(?![A-Za-z0-9²³]))?(?![.,:/]?\d)(?![A-Za-z]))"
     r"|(?P<latin>(?:\d{1,40}(?:\.\d{1,40})?(?=[A-Za-z]))?[A-Za-z][A-Za-z0-9]*(?:['.\-_/+&][A-Za-z0-9]+)*)"

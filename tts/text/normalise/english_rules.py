@@ -93,7 +93,9 @@ def _month_day(match: re.Match[str]) -> str:
 
 def _day_month(match: re.Match[str]) -> str:
     year = f", {numbers.year(int(match[3]))}" if match[3] else ""
-    return f" {numbers.ordinal(int(match[1]))} of {_month_name(match[2])}{year} "
+    before = match.string[max(0, match.start() - 5) : match.start()].lower().split()
+    the = "" if before[-1:] == ["the"] else "the "
+    return f" {the}{numbers.ordinal(int(match[1]))} of {_month_name(match[2])}{year} "
 
 
 def _half_day(match: re.Match[str], group: int) -> str:
@@ -195,7 +197,8 @@ def _fraction(match: re.Match[str]) -> str:
 
 
 def _number_range(match: re.Match[str]) -> str:
-    joiner = "minus" if match[2] == " - " else "to"
+    sum_follows = match.string[match.end() : match.end() + 2].lstrip().startswith("=")
+    joiner = "minus" if match[2] == " - " or sum_follows else "to"
     return f" {numbers.bare(match[1])} {joiner} {numbers.bare(match[3])} "
 
 

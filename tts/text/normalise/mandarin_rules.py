@@ -8,7 +8,7 @@ from tts.text.normalise.units import CURRENCIES, UNITS, alternatives
 Rule = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 
 _DIGIT_NAMES = "零一二三四五六七八九"
-_NUMBER = r"\d+(?:\.\d+)?"
+_NUMBER = r"(?<!\d)\d+(?:\.\d+)?"  # only from its first digit: linear on long codes
 _DASH = r"\s?[-–—~～至到]+\s?"
 _SCALE = r"[千百]?[万亿]|千|百"
 _LATIN_SCALE = {"k": 10**3, "K": 10**3, "m": 10**6, "M": 10**6, "B": 10**9, "b": 10**9}
@@ -206,5 +206,5 @@ RULES: tuple[Rule, ...] = (
     (re.compile(r"³"), "立方"),
     (re.compile(r"(?<![A-Za-z\d])-(?=\d)"), "负"),
     (re.compile(r"(?<=[\u4e00-\u9fff])\s?/\s?(?=[\u4e00-\u9fff])"), "或"),
-    (re.compile(rf"\d{{{MOST_DIGITS + 1},}}(?![.\d])"), _long),
+    (re.compile(rf"(?<!\d)\d{{{MOST_DIGITS + 1},}}(?![.\d])"), _long),
 )
