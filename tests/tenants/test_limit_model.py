@@ -80,14 +80,14 @@ class Model:
             for subject in self.subjects:
                 subject.requests.change(-1, now)
                 subject.characters.change(-characters, now)
-                subject.leases[name] = now + round(LEASE_SECONDS * MICRO)
+                subject.leases[name] = now + LEASE
         return wait
 
     def renew(self, name: str, now: int) -> bool:
         held = self.subjects[0].leases.get(name, now) > now
         for subject in self.subjects:
             if subject.leases.get(name, now) > now:
-                subject.leases[name] = now + round(LEASE_SECONDS * MICRO)
+                subject.leases[name] = now + LEASE
         return held
 
     def settle(self, name: str, unused: int, now: int) -> bool:
@@ -100,12 +100,14 @@ class Model:
         return True
 
 
+LEASE = round(LEASE_SECONDS * MICRO)
+PASSES = st.integers(0, 20 * MICRO) | st.sampled_from((1, LEASE - 1, LEASE, 60 * MICRO))
 ACTIONS = st.lists(
     st.one_of(
-        st.tuples(st.just("reserve"), st.integers(0, 5), st.integers(0, 400)),
-        st.tuples(st.just("settle"), st.integers(0, 5), st.integers(0, 400)),
-        st.tuples(st.just("renew"), st.integers(0, 5), st.just(0)),
-        st.tuples(st.just("pass"), st.integers(0, 40 * MICRO), st.just(0)),
+        st.tuples(st.just("reserve"), st.integers(0, 2), st.integers(0, 400)),
+        st.tuples(st.just("settle"), st.integers(0, 2), st.integers(0, 400)),
+        st.tuples(st.just("renew"), st.integers(0, 2), st.just(0)),
+        st.tuples(st.just("pass"), PASSES, st.just(0)),
     ),
     min_size=5,
     max_size=60,

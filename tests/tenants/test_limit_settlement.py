@@ -101,6 +101,12 @@ async def test_dead_process_frees_its_slots(limiter: Limiter, clock: Clock) -> N
     assert not await limiter.settle(held, 0)
 
 
+async def test_renewal_does_not_bring_an_ended_lease_back(limiter: Limiter, clock: Clock) -> None:
+    held = await take(limiter, principal_for(), 100, "late")
+    clock.advance(LEASE_SECONDS)
+    assert not await limiter.renew(held)
+
+
 async def test_renewal_keeps_the_slot(limiter: Limiter, clock: Clock) -> None:
     caller = principal_for(tier_spec_for(concurrency=1))
     held = await take(limiter, caller, 100, "long")
