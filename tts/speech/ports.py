@@ -12,6 +12,7 @@ from tenants.principal import Principal, TierSpec
 from tenants.reservation import Reservation
 from tts.engine.request import VoiceSpec
 from tts.text.segment import Segment
+from tts.text.split_config import SplitConfig
 
 
 class Limiter(Protocol):
@@ -67,7 +68,7 @@ class Directory(Protocol):
 class Feed(Protocol):
     """Splits text that arrives in pieces."""
 
-    def feed(self, text: str) -> Sequence[Segment]:
+    def append(self, text: str) -> Sequence[Segment]:
         """Take more text; returns the segments that are certain now."""
 
     def flush(self) -> Sequence[Segment]:
@@ -80,8 +81,10 @@ class TextSplitter(Protocol):
     def check(self, text: str, max_characters: int) -> None:
         """Raise a TextError when `text` cannot be spoken at all or is too long."""
 
-    def segments(self, text: str, language: str | None) -> Iterator[Segment]:
+    def segments(
+        self, text: str, language: str | None, split: SplitConfig | None
+    ) -> Iterator[Segment]:
         """The segments of a whole text, made as they are asked for."""
 
-    def feed(self, language: str | None) -> Feed:
+    def feed(self, language: str | None, split: SplitConfig | None) -> Feed:
         """A splitter for text that arrives in pieces."""

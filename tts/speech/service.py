@@ -22,6 +22,7 @@ from tts.speech.plan import Planner
 from tts.speech.ports import Directory, Limiter, RouteLeases, TextSplitter
 from tts.speech.session import SpeechAsk, SpeechSession
 from tts.speech.text import TextPiece
+from tts.text.split_config import SplitConfig
 
 log = structlog.get_logger(__name__)
 
@@ -102,11 +103,13 @@ class SpeechService:
         transport: str,
         request_id: str = "",
         received: float | None = None,
+        split: SplitConfig | None = None,
     ) -> SpeechSession:
         """A session to be entered with `async with`.
 
         `text` is whole, or pieces as they arrive. `received` (on the service's
-        clock) is when the request came, if that was before now.
+        clock) is when the request came, if that was before now. `split` says how
+        the text is cut, where not as usual.
         """
         ask = SpeechAsk(
             principal=principal,
@@ -115,6 +118,7 @@ class SpeechService:
             transport=transport,
             received=self.clock() if received is None else received,
             text=text,
+            split=split,
         )
         return SpeechSession(self, ask)
 

@@ -27,6 +27,7 @@ from tts.speech.problem import problem_of
 from tts.speech.text import TextFeed, TextPiece, TextSource, WholeText
 from tts.text.errors import NoSpeakableText
 from tts.text.segment import Segment
+from tts.text.split_config import SplitConfig
 
 if TYPE_CHECKING:
     from tts.speech.service import SpeechService
@@ -59,6 +60,7 @@ class SpeechAsk:
     transport: str
     received: float
     text: str | AsyncIterator[TextPiece] = field(repr=False)
+    split: SplitConfig | None = None
 
 
 class SpeechSession:
@@ -76,7 +78,7 @@ class SpeechSession:
         self.plan: SpeechPlan | None = None
         self._service = service
         self._transport = ask.transport
-        self._text: TextSource = self._source(ask.text)
+        self._text: TextSource = self._source(ask)
         self._hold: Hold | None = None
         self._stream: SpeechStream | None = None
         self._text_error: Exception | None = None
@@ -279,14 +281,15 @@ class SpeechSession:
 
     # -- text that arrives in pieces ---------------------------------------------
 
-    def _source(self, text: str | AsyncIterator[TextPiece]) -> TextSource:
+    def _source(self, ask: SpeechAsk) -> TextSource:
         service = self._service
-        if isinstance(text, str):
-            return WholeText(text, service.splitter, service.text_executor)
+        if isinstance(ask.text, str):
+            return WholeText(ask.text, service.splitter, service.text_executor, ask.split)
         return TextFeed(
-            text,
+            ask.text,
             service.splitter,
             service.text_executor,
+            ask.split,
             on_text=self._more_text,
             on_flush=self._flushed,
         )

@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 from tts.speech.ports import TextSplitter
 from tts.text.errors import TextTooLong
 from tts.text.segment import Segment
+from tts.text.split_config import SplitConfig
 
 T = TypeVar("T")
 _BATCH = 8
@@ -46,11 +47,18 @@ class WholeText:
     in batches, each of which costs one hop to a thread.
     """
 
-    def __init__(self, text: str, splitter: TextSplitter, executor: Executor) -> None:
+    def __init__(
+        self,
+        text: str,
+        splitter: TextSplitter,
+        executor: Executor,
+        split: SplitConfig | None = None,
+    ) -> None:
         self.characters = len(text)
         self._text = text
         self._splitter = splitter
         self._executor = executor
+        self._split = split
 
     async def check(self, max_characters: int) -> None:
         """Raise the TextError that the text earns."""
@@ -58,12 +66,15 @@ class WholeText:
 
     async def segments(self, language: str | None) -> AsyncGenerator[Segment]:
         """The segments, split as they are read."""
-        source = self._splitter.segments(self._text, language)
-        size = 1
-        while batch := await _in_thread(self._executor, partial(_take, source, size)):
+        source, batch = await _in_thread(self._executor, partial(self._begin, language))
+        while batch:
             for segment in batch:
                 yield segment
-            size = _BATCH
+            batch = await _in_thread(self._executor, partial(_take, source, _BATCH))
+
+    def _begin(self, language: str | None) -> tuple[Iterator[Segment], list[Segment]]:
+        source = self._splitter.segments(self._text, language, self._split)
+        return source, _take(source, 1)
 
 
 class TextFeed:
@@ -79,6 +90,7 @@ class TextFeed:
         pieces: AsyncIterator[TextPiece],
         splitter: TextSplitter,
         executor: Executor,
+        split: SplitConfig | None = None,
         *,
         on_text: Callable[[int], Awaitable[None]],
         on_flush: Callable[[str, int], None],
@@ -89,6 +101,7 @@ class TextFeed:
         self._executor = executor
         self._on_text = on_text
         self._on_flush = on_flush
+        self._split = split
         self._limit = 0
 
     async def check(self, max_characters: int) -> None:
@@ -97,7 +110,7 @@ class TextFeed:
 
     async def segments(self, language: str | None) -> AsyncGenerator[Segment]:
         """The segments as they become certain; raises TextTooLong and what `on_text` raises."""
-        feed = await _in_thread(self._executor, partial(self._splitter.feed, language))
+        feed = await _in_thread(self._executor, partial(self._splitter.feed, language, self._split))
         made = 0
         async for piece in self._pieces:
             if piece.text:
@@ -105,7 +118,7 @@ class TextFeed:
                 if self.characters > self._limit:
                     raise TextTooLong(self.characters, self._limit)
                 await self._on_text(len(piece.text))
-                for segment in await self._call(feed.feed, piece.text):
+                for segment in await self._call(feed.append, piece.text):
                     made += 1
                     yield segment
             if piece.flush:

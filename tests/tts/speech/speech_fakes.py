@@ -30,6 +30,7 @@ from tts.speech.order import SpeechOrder
 from tts.speech.service import SpeechParts, SpeechService
 from tts.text.errors import EmptyText, NoSpeakableText, TextTooLong
 from tts.text.segment import Language, LanguageSpan, Segment
+from tts.text.split_config import SplitConfig
 
 T = TypeVar("T")
 RATE = 24_000
@@ -183,7 +184,7 @@ class FakeFeed:
         self._start = 0
         self._index = 0
 
-    def feed(self, text: str) -> list[Segment]:
+    def append(self, text: str) -> list[Segment]:
         self._rest += text
         found = []
         while "." in self._rest:
@@ -214,12 +215,14 @@ class FakeSplitter:
         if not any(letter.isalnum() for letter in text):
             raise NoSpeakableText
 
-    def segments(self, text: str, language: str | None) -> Iterator[Segment]:
+    def segments(
+        self, text: str, language: str | None, split: SplitConfig | None
+    ) -> Iterator[Segment]:
         feed = FakeFeed()
-        yield from feed.feed(text)
+        yield from feed.append(text)
         yield from feed.flush()
 
-    def feed(self, language: str | None) -> FakeFeed:
+    def feed(self, language: str | None, split: SplitConfig | None) -> FakeFeed:
         return FakeFeed()
 
 

@@ -1,0 +1,50 @@
+"""Keys, routes and voices as the database has them, through the process's cache."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from coordination.epoch import ConfigCache
+from models_registry.selectors import RoutedVersion, route
+from tenants.principal import Principal
+from tenants.selectors import principal_authenticate
+from tenants.tokens import token_verify
+from tts.engine.request import VoiceSpec
+from tts.selectors import voice_resolve, voices_speaking
+
+
+class PlatformDirectory:
+    """The `Directory` of a running platform."""
+
+    def __init__(self, cache: ConfigCache) -> None:
+        self._cache = cache
+
+    async def authenticate(self, secret: str) -> Principal:
+        """Whose API key or short-lived token `secret` is; raises AuthenticationError."""
+        now = datetime.now(UTC)
+        # A token has three parts joined by full stops; a key has none.
+        if secret.count(".") == 2:
+            return await token_verify(secret, self._cache, now=now)
+        return await principal_authenticate(secret, cache=self._cache, now=now)
+
+    async def route(self, model: str, principal: Principal) -> RoutedVersion:
+        """The version for `model`; raises RouteNotFound."""
+        return await route(
+            model, principal.key_id, cache=self._cache, allowed=models_named(principal)
+        )
+
+    async def voice(self, name: str, *, tenant_id: str, engine: str) -> VoiceSpec:
+        """The voice called `name`; raises VoiceNotFound, VoiceMixInvalid."""
+        return await voice_resolve(name, tenant_id=tenant_id, engine=engine, cache=self._cache)
+
+    async def voices_speaking(self, language: str, *, tenant_id: str, engine: str) -> Sequence[str]:
+        """Names of voices that speak `language`."""
+        return await voices_speaking(language, tenant_id, engine)
+
+    async def epoch(self) -> str:
+        """The configuration's epoch, as this process last saw it."""
+        return await self._cache.epoch()
+
+
+def models_named(principal: Principal) -> frozenset[str] | None:
+    """The models that the caller's tiers name, also those that are not public; None: none."""
+    return frozenset(name for tier in principal.tiers for name in tier.allowed_models) or None
