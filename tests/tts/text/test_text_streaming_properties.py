@@ -32,7 +32,7 @@ _PARTS = st.sampled_from(
             "#",
             "- ",
         ),
-        *("?", "!", ".", "\r\n", "[uv_break]", "é", "α", "1", "7", "é", "\u200b"),
+        *("?", "!", ".", "\r\n", "[uv_break]", "é", "α ", "1", "7", "é", "\u200b"),
     ]
 )
 _TEXTS = st.lists(_PARTS, max_size=60).map("".join)
