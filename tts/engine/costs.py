@@ -1,0 +1,124 @@
+"""What computing costs, learned from what it did cost: pure arithmetic, no clock."""
+
+from collections import deque
+from statistics import median
+
+PER_SIZE = 16
+HALF_LIFE = 512
+FORGET = 4096
+
+
+class LinearCost:
+    """Seconds of one computation over `n` rows: T(n) = a + b·n.
+
+    A weighted least-squares line through the median of the last 16 times of
+    each size, so that one slow step bends nothing; a size weighs half for every
+    512 observations since it was last seen. With a single size known, the cost
+    is taken as proportional (a = 0): the careful guess, since it refuses growth
+    that was never measured.
+    """
+
+    def __init__(self, *, least_observations: int = 8) -> None:
+        self._least = least_observations
+        self._times: dict[int, deque[float]] = {}
+        self._seen: dict[int, int] = {}
+        self._count = 0
+        self._line: tuple[float, float] | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether enough was measured to predict anything."""
+        return self._count >= self._least
+
+    @property
+    def fixed(self) -> float:
+        """a: seconds a computation costs whatever its size; 0.0 while unknown."""
+        return self._fit()[0]
+
+    @property
+    def per_row(self) -> float:
+        """b: seconds each row adds; 0.0 while unknown."""
+        return self._fit()[1]
+
+    def observe(self, rows: int, seconds: float) -> None:
+        """Learn that a computation over `rows` rows took `seconds`."""
+        self._count += 1
+        self._times.setdefault(rows, deque(maxlen=PER_SIZE)).append(seconds)
+        self._seen[rows] = self._count
+        for size in [s for s, at in self._seen.items() if self._count - at > FORGET]:
+            del self._times[size], self._seen[size]
+        self._line = None
+
+    def predict(self, rows: int) -> float:
+        """Seconds for `rows` rows; 0.0 for none, and while nothing is known."""
+        if not rows:
+            return 0.0
+        fixed, per_row = self._fit()
+        return fixed + per_row * rows
+
+    def _fit(self) -> tuple[float, float]:
+        if not self.known:
+            return 0.0, 0.0
+        if self._line is None:
+            self._line = self._least_squares()
+        return self._line
+
+    def _least_squares(self) -> tuple[float, float]:
+        points = [
+            (n, median(times), len(times) * 0.5 ** ((self._count - self._seen[n]) / HALF_LIFE))
+            for n, times in self._times.items()
+        ]
+        weight = sum(w for _, _, w in points)
+        mean_n = sum(n * w for n, _, w in points) / weight
+        mean_t = sum(t * w for _, t, w in points) / weight
+        if len(points) == 1:
+            return 0.0, mean_t / mean_n
+        spread = sum(w * (n - mean_n) ** 2 for n, _, w in points)
+        slope = sum(w * (n - mean_n) * (t - mean_t) for n, t, w in points) / spread
+        slope = min(max(0.0, slope), mean_t / mean_n)
+        return mean_t - slope * mean_n, slope
+
+
+class RealTimeFactor:
+    """Lane seconds per second of audio: the ratio of sums over the last calls.
+
+    Calls whose own ratio is above three times the median (a cold cache, a
+    machine that paused) are left out.
+    """
+
+    def __init__(self, *, least_observations: int = 3, memory: int = 32) -> None:
+        self._least = least_observations
+        self._calls: deque[tuple[float, float]] = deque(maxlen=memory)
+        self._value: float | None = None
+
+    @property
+    def value(self) -> float:
+        """The factor; 0.0 while too little was measured."""
+        if len(self._calls) < self._least:
+            return 0.0
+        if self._value is None:
+            usual = 3 * median(seconds / audio for seconds, audio in self._calls)
+            kept = [(s, audio) for s, audio in self._calls if s / audio <= usual]
+            self._value = sum(s for s, _ in kept) / sum(audio for _, audio in kept)
+        return self._value
+
+    def observe(self, seconds: float, audio_seconds: float) -> None:
+        """Learn that `audio_seconds` of audio held a lane for `seconds`."""
+        if audio_seconds > 0.0:
+            self._calls.append((seconds, audio_seconds))
+            self._value = None
+
+
+class ArrivalGap:
+    """The usual seconds between arrivals: an exponential mean (one fifth of each new gap)."""
+
+    def __init__(self) -> None:
+        self.last: float | None = None
+        self.seconds: float | None = None
+
+    def observe(self, now: float) -> None:
+        """Learn that something arrived at `now`."""
+        if self.last is not None:
+            gap = now - self.last
+            self.seconds = gap if self.seconds is None else 0.8 * self.seconds + 0.2 * gap
+        self.last = now
