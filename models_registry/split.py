@@ -121,9 +121,7 @@ class SplitTable:
     @classmethod
     def of(cls, owners: Mapping[str, Sequence[Run]]) -> "SplitTable":
         """Order the runs; raises ValueError unless they cover every bucket once."""
-        rows = sorted(
-            (min(run), max(run) + 1, key) for key, runs in owners.items() for run in runs
-        )
+        rows = sorted((min(run), max(run) + 1, key) for key, runs in owners.items() for run in runs)
         edges = [(0, 0, ""), *rows, (BUCKETS, BUCKETS, "")]
         if any(left[1] != right[0] for left, right in pairwise(edges)):
             raise ValueError("the owners do not cover every bucket exactly once")

@@ -1,9 +1,11 @@
-"""Errors of voices, as the API says them (`tts.speech.errors` has the base).
+"""Errors of voices, as the API says them, and of imports, which only operators see.
 
-VoiceError
-├── VoiceNotFound   the caller has no voice of that name for this model (404)
-├── VoiceMixInvalid a mix that cannot be read or spoken, and where (400)
-└── VoiceInvalid    a voice that cannot be stored as asked (400)
+SpeechError (`tts.speech.errors`)
+└── VoiceError
+    ├── VoiceNotFound   the caller has no voice of that name for this model (404)
+    ├── VoiceMixInvalid a mix that cannot be read or spoken, and where (400)
+    └── VoiceInvalid    a voice that cannot be stored as asked (400)
+ModelImportFailed       a model that cannot be imported, and why
 """
 
 from collections.abc import Sequence
@@ -47,3 +49,7 @@ class VoiceInvalid(VoiceError):
     """A voice that cannot be stored as asked."""
 
     code = "voice_invalid"
+
+
+class ModelImportFailed(Exception):
+    """A model cannot be imported; the message says what is missing or wrong."""

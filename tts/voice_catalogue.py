@@ -1,11 +1,31 @@
-"""The voices that come with the engines, and OpenAI's names for them.
+"""The public voices of an engine's speakers, and OpenAI's names for them."""
 
-Gains bring each voice to -20 LUFS from what its engine gives by itself: Kokoro
-speaks English at about -23 LUFS and Chinese at about -17; the tones are made at
-one loudness. Kokoro's voices are those of its official release, Apache-2.0.
-"""
-
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from tts.engines.kokoro.speakers import Speaker
+
+OPENAI_NAMES = {
+    "alloy": "af_heart",
+    "ash": "am_michael",
+    "ballad": "bm_george",
+    "coral": "bf_emma",
+    "echo": "am_michael",
+    "fable": "bm_george",
+    "onyx": "am_michael",
+    "nova": "af_heart",
+    "sage": "bf_emma",
+    "shimmer": "af_heart",
+    "verse": "am_michael",
+    "marin": "af_heart",
+    "cedar": "bm_george",
+}
+"""The names that clients of OpenAI's API send, and who answers to them."""
+
+PREVIEWS = {
+    "en": "The quick brown fox jumps over the lazy dog.",
+    "zh": "今天天气很好，我们一起去公园走走吧。",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,35 +42,39 @@ class VoiceSeed:
     speaker: str = ""
 
 
-_ENGLISH = "The quick brown fox jumps over the lazy dog."
-_CHINESE = "今天天气很好，我们一起去公园走走吧。"
+def kokoro_voices(speakers: Iterable[Speaker]) -> tuple[VoiceSeed, ...]:
+    """A voice for each speaker, called what the model calls it."""
+    return tuple(
+        VoiceSeed(
+            name=speaker.speaker,
+            display_name=speaker.title,
+            languages=speaker.languages,
+            companion=speaker.companion,
+            gain_db=speaker.gain_db,
+            aliases=tuple(
+                name for name, owner in OPENAI_NAMES.items() if owner == speaker.speaker
+            ),
+            preview_text=PREVIEWS[speaker.languages[0]],
+        )
+        for speaker in speakers
+    )
 
 
-def _english(name: str, shown: str, companion: str, *aliases: str) -> VoiceSeed:
-    return VoiceSeed(name, shown, ("en",), companion, 3.0, aliases, _ENGLISH)
+def tone_voices() -> tuple[VoiceSeed, ...]:
+    """Three tones, which speak every language alike.
 
-
-def _chinese(name: str, shown: str, companion: str) -> VoiceSeed:
-    return VoiceSeed(name, shown, ("zh",), companion, -3.0, (), _CHINESE)
-
-
-KOKORO = (
-    _english("af_heart", "Heart", "zf_xiaoxiao", "alloy", "nova", "shimmer", "marin"),
-    _english("am_michael", "Michael", "zm_yunjian", "ash", "echo", "onyx", "verse"),
-    _english("bf_emma", "Emma", "zf_xiaobei", "coral", "sage"),
-    _english("bm_george", "George", "zm_yunxi", "ballad", "fable", "cedar"),
-    _chinese("zf_xiaoxiao", "晓晓 Xiaoxiao", "af_heart"),
-    _chinese("zf_xiaobei", "晓北 Xiaobei", "bf_emma"),
-    _chinese("zm_yunjian", "云健 Yunjian", "am_michael"),
-    _chinese("zm_yunxi", "云希 Yunxi", "bm_george"),
-)
-
-# Tones speak every language alike. They carry OpenAI's names too: a first start
-# without the bundled voices still answers every client.
-TONE = (
-    VoiceSeed("tone-a", "Tone A", ("en", "zh"), "", 0.0, ("alloy", "ash", "ballad", "coral")),
-    VoiceSeed("tone-b", "Tone B", ("en", "zh"), "", 0.0, ("echo", "fable", "onyx", "nova")),
-    VoiceSeed(
-        "tone-c", "Tone C", ("en", "zh"), "", 0.0, ("sage", "shimmer", "verse", "marin", "cedar")
-    ),
-)
+    They carry OpenAI's names too: a first start without the bundled voices
+    still answers every client.
+    """
+    names = tuple(OPENAI_NAMES)
+    shares = {"tone-a": names[:5], "tone-b": names[5:9], "tone-c": names[9:]}
+    return tuple(
+        VoiceSeed(
+            name=name,
+            display_name=name.replace("-", " ").title(),
+            languages=("en", "zh"),
+            aliases=aliases,
+            preview_text=PREVIEWS["en"],
+        )
+        for name, aliases in shares.items()
+    )

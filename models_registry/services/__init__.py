@@ -13,6 +13,7 @@ from models_registry.services.versions import (
     speech_model_describe,
     version_batching_set,
     version_register,
+    version_sources_refresh,
     version_transition,
 )
 
@@ -27,5 +28,6 @@ __all__ = [
     "split_check",
     "version_batching_set",
     "version_register",
+    "version_sources_refresh",
     "version_transition",
 ]

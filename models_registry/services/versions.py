@@ -74,6 +74,24 @@ def version_register(
     return version
 
 
+def version_sources_refresh(version: ModelVersion, manifest: Manifest) -> None:
+    """Take a manifest of the same bytes that lie elsewhere now, or are described anew.
+
+    Raises ModelInvalid when the bytes are others: that is another version.
+    """
+    stored = Manifest.from_json(version.manifest)
+    same = _contents(stored) == _contents(manifest) and stored.config == manifest.config
+    if not same or (stored.engine, stored.version) != (manifest.engine, manifest.version):
+        raise ModelInvalid(
+            f"version '{version.key}' is registered with other contents; "
+            "register these under another version",
+            param="version",
+        )
+    version.manifest = manifest.to_json()
+    version.save(update_fields=["manifest"])
+    epoch_bump()
+
+
 def version_transition(
     version: ModelVersion, from_state: VersionState, to_state: VersionState, *, reason: str = ""
 ) -> ModelVersion:
@@ -125,6 +143,10 @@ def version_batching_set(version_key: str, batching: Batching) -> ModelVersion:
 
 def _has_weight(version: ModelVersion) -> bool:
     return RouteWeight.objects.filter(version=version, weight__gt=0).exists()
+
+
+def _contents(manifest: Manifest) -> dict[str, tuple[int, str]]:
+    return {shard.name: (shard.size, shard.sha256) for shard in manifest.shards}
 
 
 def _shards(version: ModelVersion, manifest: Manifest) -> list[Shard]:

@@ -1,6 +1,7 @@
 """Models and versions to route between, and a cache whose epoch the test moves by hand."""
 
 import pytest
+from pytest_django import Settings
 
 from coordination.epoch import ConfigCache
 from tests.epoch import Epoch
@@ -23,3 +24,9 @@ def epoch() -> Epoch:
 def cache(epoch: Epoch) -> ConfigCache:
     """A cache that follows `epoch`."""
     return ConfigCache(read_epoch=epoch.read, clock=lambda: epoch.now)
+
+
+@pytest.fixture(autouse=True)
+def no_collected_static_files(settings: Settings) -> None:
+    """The test run collects none, and WhiteNoise warns of it unless it looks by itself."""
+    settings.WHITENOISE_AUTOREFRESH = True

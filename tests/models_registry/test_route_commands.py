@@ -51,7 +51,7 @@ def test_version_alone_is_enough_where_it_is_plain() -> None:
         (["tts-1", "demo@1=-1"], "whole number of 0 to 10000"),
         (["tts-1", "demo@1=1", "demo@1=2"], "named twice"),
         (["tts-1", "demo@1=1", "1=2"], "named twice"),
-        (["tts-1", "demo@7=1"], "no version 'demo@7'; known: demo@1, demo@2, other@2, other@9."),
+        (["tts-1", "demo@7=1"], "no version 'demo@7'; known: demo@1, demo@2, other@9, other@2."),
         (["tts-1", "demo@1=0"], "needs a weight above 0"),
         (["new", "2=1"], "needs its model, as model@version; known: demo@2, other@2"),
         (["tts-9", "demo@1=1"], "'tts-9' does not exist; available: new, tts-1"),

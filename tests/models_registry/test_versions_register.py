@@ -111,7 +111,7 @@ def test_batching_is_changed(version_make: VersionMaker) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "param"),
+    ("numbers", "param"),
     [
         ((0, 1, 0), "max_slots"),
         ((1025, 1, 0), "max_slots"),
@@ -121,9 +121,9 @@ def test_batching_is_changed(version_make: VersionMaker) -> None:
         ((8, 8, 1001), "max_wait_ms"),
     ],
 )
-def test_batching_out_of_range_is_named(settings: tuple[int, int, int], param: str) -> None:
+def test_batching_out_of_range_is_named(numbers: tuple[int, int, int], param: str) -> None:
     with pytest.raises(BatchingInvalid) as caught:
-        Batching(*settings)
+        Batching(*numbers)
     assert caught.value.param == param
     assert param in caught.value.message
 

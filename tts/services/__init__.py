@@ -1,7 +1,14 @@
-"""Writing of voices. Everything bumps the configuration epoch."""
+"""Writing of voices, and the import of models. Everything bumps the configuration epoch."""
 
+from tts.services.imports import (
+    ImportedVersion,
+    kokoro_import,
+    model_import_bundled,
+    tone_import,
+)
 from tts.services.voices import (
     VoiceDraft,
+    voice_check,
     voice_create,
     voice_deactivate,
     voice_draft,
@@ -10,7 +17,12 @@ from tts.services.voices import (
 )
 
 __all__ = [
+    "ImportedVersion",
     "VoiceDraft",
+    "kokoro_import",
+    "model_import_bundled",
+    "tone_import",
+    "voice_check",
     "voice_create",
     "voice_deactivate",
     "voice_draft",

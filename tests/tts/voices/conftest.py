@@ -1,11 +1,12 @@
 """Voices, and a cache whose epoch the test moves by hand."""
 
 import pytest
+from pytest_django import Settings
 
 from coordination.epoch import ConfigCache
 from tests.epoch import Epoch
+from tests.tts.voices.seeds import KOKORO
 from tts.services import voices_sync
-from tts.voice_catalogue import KOKORO
 
 
 @pytest.fixture
@@ -24,3 +25,9 @@ def cache(epoch: Epoch) -> ConfigCache:
 def kokoro(db: None) -> None:
     """Kokoro's eight public voices."""
     voices_sync("kokoro", KOKORO)
+
+
+@pytest.fixture(autouse=True)
+def no_collected_static_files(settings: Settings) -> None:
+    """The test run collects none, and WhiteNoise warns of it unless it looks by itself."""
+    settings.WHITENOISE_AUTOREFRESH = True

@@ -5,9 +5,10 @@ from uuid import uuid4
 import pytest
 from asgiref.sync import async_to_sync
 
+from tests.tts.voices.seeds import KOKORO
 from tts.selectors import voices_listed, voices_speaking
 from tts.services import VoiceDraft, voice_create, voices_sync
-from tts.voice_catalogue import KOKORO, TONE
+from tts.voice_catalogue import tone_voices
 
 TENANT, OTHER = uuid4(), uuid4()
 
@@ -36,7 +37,7 @@ def test_own_voices_come_first_and_others_never() -> None:
 
 @pytest.mark.usefixtures("kokoro")
 def test_lists_of_one_engine_and_language() -> None:
-    voices_sync("tone", TONE)
+    voices_sync("tone", tone_voices())
     tones = async_to_sync(voices_listed)(None, "tone")
     assert [voice.name for voice in tones] == ["tone-a", "tone-b", "tone-c"]
     chinese = async_to_sync(voices_speaking)("zh", None, "kokoro")

@@ -6,6 +6,7 @@ from uuid import uuid4
 import pytest
 from auditlog.models import LogEntry
 
+from tests.tts.voices.seeds import KOKORO
 from tts.errors import VoiceInvalid
 from tts.models import Voice
 from tts.services import (
@@ -16,7 +17,7 @@ from tts.services import (
     voice_update,
     voices_sync,
 )
-from tts.voice_catalogue import KOKORO, TONE
+from tts.voice_catalogue import tone_voices
 
 TENANT = uuid4()
 DRAFT = VoiceDraft(name="v", engine="kokoro", languages=("en",), aliases=("other",))
@@ -115,6 +116,6 @@ def test_sync_leaves_an_alias_to_whom_has_it(db: None) -> None:
 
 
 def test_sync_refuses_a_voice_of_another_engine(db: None) -> None:
-    voices_sync("tone", TONE)
+    voices_sync("tone", tone_voices())
     with pytest.raises(VoiceInvalid, match="belongs to engine 'tone'"):
-        voices_sync("kokoro", TONE)
+        voices_sync("kokoro", tone_voices())

@@ -1,0 +1,70 @@
+"""Import a model: register a version and its voices."""
+
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from tts.errors import ModelImportFailed
+from tts.services import ImportedVersion, kokoro_import, tone_import
+
+
+class Command(BaseCommand):
+    """`model_import kokoro [FOLDER] [--version V]`, `model_import tone [--config JSON]`"""
+
+    help = (
+        "Register a version of a model and its voices; safe to run again. Kokoro comes from the "
+        "installed packages, or from a folder with the official release's .onnx and voices files."
+    )
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        """Let our `--version` (of the model) replace Django's own."""
+        return super().create_parser(prog_name, subcommand, conflict_handler="resolve", **kwargs)
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The model and where it comes from."""
+        parser.add_argument("model", choices=["kokoro", "tone"])
+        parser.add_argument("folder", nargs="?", type=Path, help="kokoro: the official files")
+        parser.add_argument("--version", dest="label", help="the name of the version")
+        parser.add_argument("--config", type=_config, help="tone: its settings, as JSON")
+
+    def handle(
+        self,
+        *,
+        model: str,
+        folder: Path | None,
+        label: str | None,
+        config: dict[str, object] | None,
+        **options: object,
+    ) -> None:
+        """Import, and say what was done."""
+        if model == "tone" and folder is not None:
+            raise CommandError("tone has no files: leave the folder out")
+        if model == "kokoro" and config is not None:
+            raise CommandError("kokoro has no settings: leave --config out")
+        try:
+            if model == "kokoro":
+                imported = kokoro_import(folder, label)
+            else:
+                imported = tone_import(label, config) if label else tone_import(config=config)
+        except ModelImportFailed as error:
+            raise CommandError(str(error)) from error
+        self._report(imported)
+
+    def _report(self, imported: ImportedVersion) -> None:
+        if imported.is_new:
+            self.stdout.write(f"{imported.key}: registered, {imported.size:,} bytes verified.")
+        else:
+            self.stdout.write(f"{imported.key}: is registered already.")
+        if imported.voices:
+            self.stdout.write(f"New voices: {', '.join(imported.voices)}.")
+        self.stdout.write(f"Give it traffic with: manage.py route_set MODEL {imported.key}=100")
+
+
+def _config(text: str) -> dict[str, object]:
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        raise ValueError(text)
+    return value
