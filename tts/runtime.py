@@ -15,10 +15,15 @@ from tts.speech.service import SpeechService
 
 @dataclass(frozen=True, slots=True)
 class SpeechRuntime:
-    """A process's service and its view of the configuration; `close` frees the rest."""
+    """A process's service and its view of the configuration.
+
+    `catalogue_is_public` says whether models and voices are listed without a
+    key; `close` frees what the service does not own.
+    """
 
     service: SpeechService
     cache: ConfigCache
+    catalogue_is_public: Callable[[], Awaitable[bool]]
     close: Callable[[], Awaitable[None]]
 
 

@@ -1,12 +1,15 @@
 """URLs served by Django; the speech endpoints are routed in `voicehost.asgi`."""
 
 from django.contrib import admin
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, path, re_path
 
 from monitoring.health import healthz, readyz
+from voicehost.api import api, unknown_url
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
+    path("v1/", api.urls),
+    re_path(r"^v1/", unknown_url),
 ]

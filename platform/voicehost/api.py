@@ -1,0 +1,68 @@
+"""The API object: routers, its documentation, and every error as one envelope."""
+
+import structlog
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from ninja import NinjaAPI
+from ninja.errors import HttpError, ValidationError
+
+from tts.api import catalogue, speech, tokens
+from tts.speech.errors import PathNotFound
+from tts.speech.problem import Problem, kind_of, problem_of
+
+log = structlog.get_logger(__name__)
+
+API_VERSION = "1.0.0"
+
+api = NinjaAPI(
+    title="Voicehost",
+    version=API_VERSION,
+    description="Speech synthesis, compatible with OpenAI's audio API. "
+    "Live text goes over the WebSocket `/v1/audio/speech/stream` (subprotocol `tts.v1`).",
+    docs_url="/docs",
+    openapi_url="/openapi.json",
+    urls_namespace="v1",
+)
+api.add_router("", speech.router)
+api.add_router("", catalogue.router)
+api.add_router("", tokens.router)
+
+
+def problem_response(problem: Problem) -> HttpResponse:
+    """A problem as a response."""
+    return JsonResponse(problem.envelope(), status=problem.status, headers=problem.headers())
+
+
+def unknown_url(request: HttpRequest) -> HttpResponse:
+    """The answer below /v1/ where nothing is."""
+    error = PathNotFound(f"There is no {request.method} {request.path[:200]}.")
+    return problem_response(problem_of(error))
+
+
+@api.exception_handler(Exception)
+def _any_error(request: HttpRequest, error: Exception) -> HttpResponse:
+    problem = problem_of(error)
+    if problem.status == 500:
+        log.error("api_failed", path=request.path, exc_info=error)
+    return problem_response(problem)
+
+
+@api.exception_handler(ValidationError)
+def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    first = error.errors[0]
+    param = str(first["loc"][-1]) if len(first["loc"]) > 1 else None
+    message = str(first["msg"])
+    return problem_response(
+        Problem(
+            400,
+            f"Invalid value for {param!r}: {message}." if param else message,
+            code="invalid_value",
+            param=param,
+        )
+    )
+
+
+@api.exception_handler(HttpError)
+def _http(request: HttpRequest, error: HttpError) -> HttpResponse:
+    return problem_response(
+        Problem(error.status_code, error.message, kind=kind_of(error.status_code))
+    )

@@ -1,0 +1,85 @@
+"""`manage.py run_web`: one web process."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from monitoring.exporter import metrics_serve
+from voicehost.server.config import WebConfig
+
+
+class Command(BaseCommand):
+    """Serves HTTP and WebSocket until SIGTERM, then lets running streams finish."""
+
+    help = "Serve the API, the admin and the studio."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Where to listen, and how to stop."""
+        environment = settings.ENVIRONMENT
+        parser.add_argument("--host", default=environment.host)
+        parser.add_argument("--port", type=int, default=environment.port)
+        parser.add_argument("--fd", type=int, help="an inherited listening socket")
+        parser.add_argument(
+            "--server", choices=["daphne", "uvicorn"], default=environment.asgi_server
+        )
+        parser.add_argument(
+            "--grace", type=float, default=30.0, help="seconds for streams to finish in"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Serve."""
+        try:
+            config = WebConfig(
+                host=options["host"],
+                port=options["port"],
+                fd=options["fd"],
+                grace_seconds=options["grace"],
+            )
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+        metrics_serve(settings.ENVIRONMENT.metrics_port)
+        run = _run_uvicorn if options["server"] == "uvicorn" else _run_daphne
+        try:
+            run(config)
+        except OSError as error:
+            raise CommandError(f"cannot listen: {error}") from error
+
+
+def _run_daphne(config: WebConfig) -> None:
+    # Before anything of Django's that might import a reactor.
+    from twisted.internet.error import CannotListenError
+
+    from tts.runtime import runtime_drain, runtime_stop
+    from voicehost.asgi import application
+    from voicehost.server.server import WebServer
+
+    server = WebServer(application, config, on_drain=runtime_drain, on_stop=runtime_stop)
+    try:
+        server.run()
+    except CannotListenError as error:
+        raise CommandError(f"cannot listen: {error}") from error
+
+
+def _run_uvicorn(config: WebConfig) -> None:
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise CommandError("uvicorn is not installed; use --server daphne") from error
+    from voicehost.asgi import application
+
+    uvicorn.run(
+        application,
+        host=config.host,
+        port=config.port,
+        fd=config.fd,
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        ws_max_size=config.max_message,
+        ws_max_queue=config.max_waiting,
+        timeout_keep_alive=int(config.idle_seconds),
+        timeout_graceful_shutdown=max(1, int(config.grace_seconds)),
+    )

@@ -1,0 +1,57 @@
+"""Builds what a process needs to speak from the parts of the platform."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+from django.conf import settings
+
+from coordination.connection import redis_async, redis_async_close
+from coordination.epoch import ConfigCache
+from models_registry.leases import RouteLeases
+from monitoring.observer import LogObserver, MetricsObserver
+from tenants.limits import Limiter
+from tts.gateway.redis import RedisGateway
+from tts.runtime import SpeechRuntime
+from tts.speech.directory import PlatformDirectory
+from tts.speech.service import SpeechParts, SpeechService
+from tts.speech.splitter import PlatformSplitter
+from voicehost.selectors import catalogue_is_public
+
+# Codecs run without the GIL; text is Python, and a second thread only lets a short
+# text pass a long one.
+_TEXT_THREADS = 2
+_ENCODE_THREADS_MAX = 4
+
+
+def runtime_build() -> SpeechRuntime:
+    """The runtime of a web process, on the running event loop."""
+    client = redis_async()
+    cache = ConfigCache()
+    limiter = Limiter(client, cache)
+    text = ThreadPoolExecutor(_TEXT_THREADS, thread_name_prefix="text")
+    encode = ThreadPoolExecutor(
+        min(_ENCODE_THREADS_MAX, os.cpu_count() or 1), thread_name_prefix="encode"
+    )
+    service = SpeechService(
+        SpeechParts(
+            gateway=RedisGateway(settings.ENVIRONMENT.process_id, client),
+            directory=PlatformDirectory(cache),
+            limiter=limiter,
+            leases=RouteLeases(),
+            splitter=PlatformSplitter(),
+            text_executor=text,
+            encode_executor=encode,
+            observers=(MetricsObserver(), LogObserver()),
+        )
+    )
+
+    async def close() -> None:
+        await limiter.aclose()
+        await redis_async_close()
+        text.shutdown(wait=False, cancel_futures=True)
+        encode.shutdown(wait=False)
+
+    async def is_public() -> bool:
+        return await catalogue_is_public(cache)
+
+    return SpeechRuntime(service, cache, is_public, close)

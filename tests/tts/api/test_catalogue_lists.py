@@ -1,0 +1,109 @@
+"""Models and voices in the shapes that OpenAI's clients and Open WebUI read."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from pytest_django import Settings
+
+from models_registry.services import route_create, route_set
+from tests.tts.api.conftest import Api
+from voicehost.services import platform_settings_update
+
+
+async def test_models(api: Api) -> None:
+    response = await api.get("/v1/models")
+    assert response.status_code == 200
+    body = response.json()
+    assert body["object"] == "list"
+    (model,) = body["data"]
+    assert set(model) == {"id", "object", "created", "owned_by"}
+    assert (model["id"], model["object"]) == ("demo", "model")
+    assert isinstance(model["created"], int)
+
+
+async def test_one_model(api: Api) -> None:
+    assert (await api.get("/v1/models/demo")).json()["id"] == "demo"
+    response = await api.get("/v1/models/nope")
+    assert response.status_code == 404
+    assert response.json()["error"]["code"] == "model_not_found"
+
+
+async def test_audio_models_have_id_and_name(api: Api) -> None:
+    response = await api.get("/v1/audio/models")
+    assert response.json() == {"models": [{"id": "demo", "name": "A demonstration"}]}
+
+
+async def test_voices_are_objects_whose_id_is_the_voice(api: Api) -> None:
+    body = (await api.get("/v1/audio/voices")).json()
+    assert body["object"] == "list"
+    assert body["voices"] == body["data"]
+    names = {voice["id"]: voice["name"] for voice in body["voices"]}
+    assert names == {"af_heart": "Heart", "zf_xiaoxiao": "晓晓"}
+    voice = body["voices"][0]
+    assert (voice["language"], voice["languages"]) == ("en", ["en"])
+    assert voice["companion"] == "zf_xiaoxiao"
+    assert voice["aliases"] == ["alloy"]
+    assert "preview_url" in voice
+
+
+async def test_voices_as_strings(api: Api) -> None:
+    response = await api.get("/v1/audio/voices?legacy=true")
+    assert response.json() == {"voices": ["af_heart", "zf_xiaoxiao"]}
+
+
+async def test_voices_of_a_model(api: Api) -> None:
+    assert len((await api.get("/v1/audio/voices?model=demo")).json()["voices"]) == 2
+    response = await api.get("/v1/audio/voices?model=nope")
+    assert response.status_code == 404
+    assert response.json()["error"]["code"] == "model_not_found"
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/models", "/v1/models/demo", "/v1/audio/models", "/v1/audio/voices"]
+)
+async def test_key_is_needed(api: Api, path: str) -> None:
+    for key in ("", "vh_wrong"):
+        response = await api.get(path, key=key)
+        assert response.status_code == 401
+        assert response.json()["error"]["type"] == "authentication_error"
+        assert response["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("path", ["/v1/models", "/v1/audio/models", "/v1/audio/voices"])
+async def test_switch_in_the_admin_makes_the_catalogue_public(api: Api, path: str) -> None:
+    assert (await api.get(path, key="")).status_code == 401
+    await sync_to_async(platform_settings_update)(public_catalogue=True)
+    response = await _until_status(api, path, 200)
+    assert "demo" in str(response.json()) or "af_heart" in str(response.json())
+    # A key that is sent is still checked.
+    assert (await api.get(path, key="vh_wrong")).status_code == 401
+    await sync_to_async(platform_settings_update)(public_catalogue=False)
+    await _until_status(api, path, 401)
+
+
+async def test_environment_makes_the_catalogue_public(api: Api, settings: Settings) -> None:
+    settings.ENVIRONMENT = replace(settings.ENVIRONMENT, public_catalogue=True)
+    assert (await api.get("/v1/audio/voices", key="")).status_code == 200
+
+
+async def test_hidden_model_is_not_listed(api: Api) -> None:
+    def hide() -> None:
+        route_create(name="secret", is_public=False)
+        route_set("secret", {"demo@1": 1}, actor="test")
+
+    await sync_to_async(hide)()
+    body = (await api.get("/v1/models")).json()
+    assert [model["id"] for model in body["data"]] == ["demo"]
+
+
+async def _until_status(api: Api, path: str, status: int) -> Any:
+    """The answer once the epoch was read again (twice a second)."""
+    async with asyncio.timeout(1.0):
+        while True:
+            response = await api.get(path, key="")
+            if response.status_code == status:
+                return response
+            await asyncio.sleep(0.02)

@@ -1,0 +1,104 @@
+"""What the API answers, beside audio."""
+
+from typing import Literal
+
+from ninja import Schema
+from pydantic import Field
+
+
+class ErrorDetail(Schema):
+    """What went wrong, in OpenAI's form."""
+
+    message: str = Field(examples=["The text is empty: send at least one letter or digit."])
+    type: str = Field(examples=["invalid_request_error"])
+    param: str | None = Field(examples=["input"])
+    code: str | None = Field(examples=["missing_required_parameter"])
+
+
+class ErrorEnvelope(Schema):
+    """The body of every error."""
+
+    error: ErrorDetail
+
+
+class ModelObject(Schema):
+    """A model, as OpenAI lists it; `created` is a Unix timestamp."""
+
+    id: str = Field(examples=["kokoro"])
+    object: Literal["model"] = "model"
+    created: int
+    owned_by: str = "voicehost"
+
+
+class ModelList(Schema):
+    """All models."""
+
+    object: Literal["list"] = "list"
+    data: list[ModelObject]
+
+
+class AudioModel(Schema):
+    """A speech model, as Open WebUI reads it."""
+
+    id: str
+    name: str
+
+
+class AudioModelList(Schema):
+    """All speech models."""
+
+    models: list[AudioModel]
+
+
+class VoiceObject(Schema):
+    """A voice. `language` is its first; `is_public` is False for a tenant's own voice."""
+
+    id: str = Field(examples=["af_heart"])
+    name: str = Field(examples=["Heart (American English)"])
+    object: Literal["voice"] = "voice"
+    language: str = Field(examples=["en"])
+    languages: list[str]
+    companion: str | None = Field(
+        description="The voice that speaks the languages which this one does not."
+    )
+    aliases: list[str]
+    preview_text: str
+    preview_url: str | None = None
+    is_public: bool
+
+
+class VoiceQuery(Schema):
+    """Which voices, and how."""
+
+    model: str | None = Field(default=None, description="Only the voices of this model.")
+    legacy: bool = Field(default=False, description="List plain strings instead of objects.")
+
+
+class VoiceList(Schema):
+    """All voices; `voices` and `data` are the same, since clients read one or the other."""
+
+    object: Literal["list"] = "list"
+    voices: list[VoiceObject]
+    data: list[VoiceObject]
+
+
+class VoiceNames(Schema):
+    """The voices as plain strings, for clients that expect those."""
+
+    voices: list[str]
+
+
+class TokenRequest(Schema):
+    """What a token may be used for, and for how long."""
+
+    ttl_seconds: int = Field(default=60, description="5 to 600.")
+    scopes: list[str] = Field(default=["speech"], description="Scopes of the key to pass on.")
+
+
+class TokenObject(Schema):
+    """A short-lived token; `expires_at` is a Unix timestamp."""
+
+    object: Literal["token"] = "token"
+    token: str
+    expires_at: int
+    scopes: list[str]
