@@ -1,6 +1,5 @@
 """Reading voices: by name, alias or mix, and in lists."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -8,9 +7,9 @@ from django.db.models import Q
 
 from coordination.epoch import ConfigCache
 from tts.engine.request import VoicePart, VoiceSpec
-from tts.errors import VoiceMixInvalid, VoiceNotFound
+from tts.errors import VoiceNotFound
 from tts.models import Voice
-from tts.voice_mix import NamedPart, voice_mix_parse
+from tts.voice_mix import NamedPart, voice_mix_parse, voice_mixed
 
 SHOWN = 12
 
@@ -59,7 +58,7 @@ async def voice_resolve(
         found.append((part, voice))
     if len(found) == 1:
         return found[0][1]
-    return _mixed(found)
+    return voice_mixed(found)
 
 
 async def voices_listed(
@@ -131,31 +130,6 @@ def _spec(voice: Voice) -> VoiceSpec:
         payload=bytes(voice.payload or b""),
         digest=voice.digest,
     )
-
-
-def _mixed(found: list[tuple[NamedPart, VoiceSpec]]) -> VoiceSpec:
-    weights: dict[str, float] = {}
-    for part, voice in found:
-        if voice.payload:
-            raise VoiceMixInvalid(
-                f"'{part.name}' is an embedding, which cannot be mixed", part.position
-            )
-        for inner in voice.parts:
-            weights[inner.speaker] = weights.get(inner.speaker, 0.0) + part.weight
-    total = sum(part.weight for part, _ in found)
-    heaviest = max(found, key=lambda item: item[0].weight)[1]
-    return VoiceSpec(
-        name="+".join(f"{voice.name}({part.weight:g})" for part, voice in found),
-        engine=heaviest.engine,
-        parts=tuple(VoicePart(speaker, weight) for speaker, weight in weights.items()),
-        languages=_in_order(language for _, voice in found for language in voice.languages),
-        companion=heaviest.companion,
-        gain_db=sum(part.weight * voice.gain_db for part, voice in found) / total,
-    )
-
-
-def _in_order(items: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(items))
 
 
 def _info(voice: Voice) -> VoiceInfo:

@@ -9,8 +9,10 @@ it is left out. Nothing else is allowed, spaces included.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tts.engine.request import VoicePart, VoiceSpec
 from tts.errors import VoiceMixInvalid, VoiceNotFound
 
 MAX_PARTS = 8
@@ -77,3 +79,31 @@ def _part(text: str, start: int) -> tuple[NamedPart, int]:
     if position == len(text) or text[position] != ")":
         raise VoiceMixInvalid("expected ')' after the weight", position)
     return NamedPart(name.group(), weight, start), position + 1
+
+
+def voice_mixed(found: Sequence[tuple[NamedPart, VoiceSpec]]) -> VoiceSpec:
+    """The voice that the parts and their voices make together.
+
+    It speaks the languages of all parts with the mean of their gains, weighted;
+    its companion is that of the heaviest part. Raises VoiceMixInvalid.
+    """
+    weights: dict[str, float] = {}
+    for part, voice in found:
+        if voice.payload:
+            raise VoiceMixInvalid(
+                f"'{part.name}' is an embedding, which cannot be mixed", part.position
+            )
+        for inner in voice.parts:
+            weights[inner.speaker] = weights.get(inner.speaker, 0.0) + part.weight
+    total = sum(part.weight for part, _ in found)
+    heaviest = max(found, key=lambda item: item[0].weight)[1]
+    return VoiceSpec(
+        name="+".join(f"{voice.name}({part.weight:g})" for part, voice in found),
+        engine=heaviest.engine,
+        parts=tuple(VoicePart(speaker, weight) for speaker, weight in weights.items()),
+        languages=tuple(
+            dict.fromkeys(language for _, voice in found for language in voice.languages)
+        ),
+        companion=heaviest.companion,
+        gain_db=sum(part.weight * voice.gain_db for part, voice in found) / total,
+    )

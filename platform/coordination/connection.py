@@ -8,6 +8,9 @@ import redis
 import redis.asyncio
 from django.conf import settings
 
+# A server that hangs must fail a request, not hold it; blocking reads have clients of their own.
+ANSWER_SECONDS = 5.0
+
 _clients: "WeakKeyDictionary[asyncio.AbstractEventLoop, redis.asyncio.Redis]" = WeakKeyDictionary()
 
 
@@ -19,7 +22,11 @@ def redis_async() -> redis.asyncio.Redis:
     loop = asyncio.get_running_loop()
     client = _clients.get(loop)
     if client is None:
-        client = redis.asyncio.Redis.from_url(settings.REDIS_URL)
+        client = redis.asyncio.Redis.from_url(
+            settings.REDIS_URL,
+            socket_timeout=ANSWER_SECONDS,
+            socket_connect_timeout=ANSWER_SECONDS,
+        )
         _clients[loop] = client
     return client
 
@@ -33,7 +40,9 @@ async def redis_async_close() -> None:
 
 @functools.cache
 def _client_for(url: str) -> redis.Redis:
-    return redis.Redis.from_url(url)
+    return redis.Redis.from_url(
+        url, socket_timeout=ANSWER_SECONDS, socket_connect_timeout=ANSWER_SECONDS
+    )
 
 
 def redis_sync() -> redis.Redis:

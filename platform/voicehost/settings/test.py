@@ -14,6 +14,8 @@ CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}
 CELERY_TASK_ALWAYS_EAGER = True
 VAR_DIR = Path(tempfile.gettempdir()) / "voicehost-tests"
 STATIC_ROOT = VAR_DIR / "static"
+# Static files are found, not collected: WhiteNoise must not miss their folder.
+WHITENOISE_AUTOREFRESH = True
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},

@@ -1,0 +1,129 @@
+"""Speech without a server: the bundled model in this process, no database and no Redis."""
+
+import uuid
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from tts.engine.config import BatchingConfig, CoreConfig
+from tts.engine.core import EngineCore
+from tts.engine.errors import ErrorCode, error_from_code
+from tts.engine.event import AudioChunk, FinishReason, SpeechFinished
+from tts.engine.observer import NullObserver
+from tts.engine.request import Priority, Profile, SpeechRequest, VoicePart, VoiceSpec
+from tts.engines.base import Device
+from tts.engines.registry import engine_create
+from tts.engines.shards import LocalShards, ShardSpec
+from tts.errors import VoiceNotFound
+from tts.gateway.local import InProcessGateway
+from tts.text.segment import Segment
+from tts.voice_catalogue import VoiceSeed, kokoro_voices, tone_voices
+from tts.voice_mix import voice_mix_parse, voice_mixed
+
+PATIENCE_SECONDS = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModel:
+    """What speaks here: an engine's name, its shards and voices; `note` says why no better one."""
+
+    engine: str
+    shards: tuple[ShardSpec, ...]
+    voices: tuple[VoiceSeed, ...]
+    note: str = ""
+
+    def voice(self, name: str) -> VoiceSpec:
+        """A voice, an alias or a mix; raises VoiceNotFound, VoiceMixInvalid."""
+        found = [(part, self._named(part.name)) for part in voice_mix_parse(name)]
+        return found[0][1] if len(found) == 1 else voice_mixed(found)
+
+    def _named(self, name: str) -> VoiceSpec:
+        by_name = {seed.name: seed for seed in self.voices}
+        aliases = {alias: seed for seed in self.voices for alias in seed.aliases}
+        seed = by_name.get(name) or aliases.get(name)
+        if seed is None:
+            raise VoiceNotFound(name, tuple(by_name))
+        companion = by_name.get(seed.companion)
+        return self._spec(seed, None if companion is None else self._spec(companion, None))
+
+    def _spec(self, seed: VoiceSeed, companion: VoiceSpec | None) -> VoiceSpec:
+        return VoiceSpec(
+            name=seed.name,
+            engine=self.engine,
+            parts=(VoicePart(seed.speaker or seed.name),),
+            languages=seed.languages,
+            companion=companion,
+            gain_db=seed.gain_db,
+        )
+
+
+def local_model() -> LocalModel:
+    """Kokoro where its bundled voices are installed, else tones."""
+    from tts.engines.kokoro.manifest import ENGINE, bundled_available, bundled_manifest
+
+    reason = bundled_available()
+    if reason is None:
+        manifest = bundled_manifest()
+        return LocalModel(ENGINE, manifest.shards, kokoro_voices(manifest.speakers))
+    return LocalModel("tone", (), tone_voices(), f"Speaking in tones: {reason}.")
+
+
+class LocalSpeaker:
+    """Speaks with one model; made by `local_speaker`."""
+
+    def __init__(self, model: LocalModel, gateway: InProcessGateway, sample_rate: int) -> None:
+        self.sample_rate = sample_rate
+        self._model = model
+        self._gateway = gateway
+
+    async def speak(
+        self,
+        segments: Iterable[Segment],
+        *,
+        voice: str,
+        speed: float = 1.0,
+        seed: int | None = None,
+    ) -> AsyncIterator[bytes]:
+        """Mono s16le audio as it is made; raises EngineError and the errors of voices."""
+        request = SpeechRequest(
+            request_id=uuid.uuid4().hex,
+            tenant_id="local",
+            version=self._model.engine,
+            profile=Profile.REALTIME,
+            priority=Priority.REALTIME,
+            voice=self._model.voice(voice),
+            speed=speed,
+            seed=seed,
+            max_queue_seconds=PATIENCE_SECONDS,
+        )
+        async with self._gateway.open(request, _asynchronous(iter(segments))) as stream:
+            async for event in stream:
+                if isinstance(event, AudioChunk):
+                    yield event.pcm
+                    await stream.grant(event.samples)
+                elif isinstance(event, SpeechFinished) and event.reason is FinishReason.ERROR:
+                    code = event.error_code or ErrorCode.SYNTHESIS_FAILED
+                    raise error_from_code(code, event.message, event.retry_after)
+
+
+@asynccontextmanager
+async def local_speaker(model: LocalModel, *, threads: int = 2) -> AsyncIterator[LocalSpeaker]:
+    """A speaker whose engine is loaded; it is freed at the end. Raises VersionUnavailable."""
+    gateway = InProcessGateway(
+        lambda sink: EngineCore(CoreConfig(lanes=threads), sink, NullObserver()),
+        versions=(model.engine,),
+    )
+    engine = engine_create(model.engine)
+    core: EngineCore = gateway.core  # type: ignore[assignment]  # made in the line above
+    engine.load(LocalShards(model.shards), Device(threads=threads), Profile.REALTIME, core.notify)
+    core.engine_add(model.engine, Profile.REALTIME, engine, BatchingConfig(max_wait_seconds=0.0))
+    await gateway.start()
+    try:
+        yield LocalSpeaker(model, gateway, engine.traits.sample_rate)
+    finally:
+        await gateway.stop()
+
+
+async def _asynchronous(segments: Iterator[Segment]) -> AsyncIterator[Segment]:
+    for segment in segments:
+        yield segment
