@@ -1,6 +1,7 @@
 """An engine core that does what a test tells it, with the real core's interface."""
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from tts.engine.config import BatchingConfig
@@ -16,6 +17,7 @@ from tts.engine.event import (
 )
 from tts.engine.request import Priority as Priority
 from tts.engine.request import Profile, SpeechRequest, VoicePart, VoiceSpec
+from tts.engine.stats import CoreStats, EngineStats
 from tts.engines.base import SpeechEngine
 from tts.gateway.local import EventSink
 from tts.text.segment import Language, LanguageSpan, Segment
@@ -52,12 +54,24 @@ class ScriptedCore:
         self.engines: dict[tuple[str, Profile], BatchingConfig] = {}
         self.removed: list[str] = []
         self.running = False
+        self.draining = False
 
     def start(self) -> None:
         self.running = True
 
-    def stop(self, drain_seconds: float) -> None:
+    def stop(self, drain_seconds: float) -> bool:
         self.running = False
+        return True
+
+    def drain(self, seconds: float) -> None:
+        self.draining = True
+
+    def stats(self) -> CoreStats:
+        slots = [
+            EngineStats(version, profile, len(self.jobs), len(self.jobs), batching.max_slots)
+            for (version, profile), batching in self.engines.items()
+        ]
+        return CoreStats(free=max(0, 8 - len(self.jobs)), engines=tuple(slots))
 
     def submit(self, request: SpeechRequest) -> None:
         key = (request.request_id, request.attempt)
@@ -93,12 +107,14 @@ class ScriptedCore:
 
     def engine_add(
         self, version: str, profile: Profile, engine: SpeechEngine, batching: BatchingConfig
-    ) -> None:
+    ) -> "Future[None]":
         self.engines[version, profile] = batching
+        return _done()
 
-    def engine_remove(self, version: str) -> None:
+    def engine_remove(self, version: str) -> "Future[None]":
         self.removed.append(version)
         self.engines = {key: value for key, value in self.engines.items() if key[0] != version}
+        return _done()
 
     def batching_set(self, version: str, batching: BatchingConfig) -> None:
         for key in self.engines:
@@ -159,6 +175,12 @@ class ScriptedCore:
             retry_after=error.retry_after if error else None,
         )
         self._sink([finished])
+
+
+def _done() -> "Future[None]":
+    done: Future[None] = Future()
+    done.set_result(None)
+    return done
 
 
 def speech_request(request_id: str = "r1", **changes: object) -> SpeechRequest:

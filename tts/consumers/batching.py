@@ -27,6 +27,7 @@ log = structlog.get_logger(__name__)
 
 MAX_REQUESTS = 512
 FLUSH_SECONDS = 2.0
+DRAIN_SLACK_SECONDS = 0.5
 CORE_STOP_SECONDS = 5.0
 
 
@@ -121,11 +122,13 @@ class BatchingConsumer(AsyncConsumer):
     def load(self) -> Load:
         """The state that the heartbeat shows."""
         self._intake.expire()
+        stats = self._core.stats()
         return Load(
             versions=self._engines.ready_versions,
             loading=self._engines.loading_versions,
             failed=self._engines.failures,
-            slots=self._engines.slots,
+            slots=sum(engine.slots for engine in stats.engines),
+            free_slots=stats.free,
             waiting=self._intake.waiting,
             active=self._intake.active,
             draining=self._intake.draining,
@@ -186,8 +189,11 @@ class BatchingConsumer(AsyncConsumer):
         log.info("synthesizer_draining", worker_id=self.worker_id, requests=self._intake.total)
         self._intake.draining = True
         self._presence.changed()
+        # What has had no turn yet is refused: another worker takes it sooner.
+        self._intake.held_refuse(Draining("the worker is stopping", retry_after=1.0))
+        self._core.drain(grace)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._intake.idle.wait(), grace)
+            await asyncio.wait_for(self._intake.idle.wait(), grace + DRAIN_SLACK_SECONDS)
         self._intake.end_all(Draining("the worker has stopped", retry_after=1.0))
         await self._writer.flush(FLUSH_SECONDS)
         with contextlib.suppress(TimeoutError):

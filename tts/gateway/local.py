@@ -3,12 +3,14 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from concurrent.futures import Future
 from typing import Protocol
 
 from tts.engine.config import BatchingConfig
 from tts.engine.errors import VersionUnavailable
 from tts.engine.event import EngineEvent
 from tts.engine.request import Profile, SpeechRequest
+from tts.engine.stats import CoreStats
 from tts.engines.base import SpeechEngine
 from tts.gateway.placement import WorkerRef
 from tts.gateway.stream import RequestStream
@@ -34,7 +36,11 @@ class SpeechCore(Protocol):
 
     def start(self) -> None: ...
 
-    def stop(self, drain_seconds: float) -> None: ...
+    def stop(self, drain_seconds: float) -> bool: ...
+
+    def drain(self, seconds: float) -> None: ...
+
+    def stats(self) -> CoreStats: ...
 
     def submit(self, request: SpeechRequest) -> None: ...
 
@@ -48,9 +54,9 @@ class SpeechCore(Protocol):
 
     def engine_add(
         self, version: str, profile: Profile, engine: SpeechEngine, batching: BatchingConfig
-    ) -> None: ...
+    ) -> Future[None]: ...
 
-    def engine_remove(self, version: str) -> None: ...
+    def engine_remove(self, version: str) -> Future[None]: ...
 
     def batching_set(self, version: str, batching: BatchingConfig) -> None: ...
 

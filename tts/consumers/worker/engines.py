@@ -24,6 +24,7 @@ RETIRE_SECONDS = 2.0
 """A version without weight serves for this long after its last request: routes reach
 every process within a second."""
 RETIRE_CHECK_SECONDS = 0.5
+REMOVE_SECONDS = 15.0
 RETRY_FIRST = 5.0
 RETRY_MOST = 60.0
 RETRY_AFTER_FAILED = 30.0
@@ -126,15 +127,6 @@ class Engines:
         }
 
     @property
-    def slots(self) -> int:
-        """The most requests that all loaded versions compute together."""
-        return sum(
-            self._versions[version].batching.max_slots
-            for version in self.ready_versions
-            if version in self._versions
-        )
-
-    @property
     def is_loading(self) -> bool:
         """Whether the loader's thread is busy."""
         return bool(self._loading)
@@ -232,16 +224,17 @@ class Engines:
                 if await self._count_leases(version):
                     self._retiring[version] = now
                 elif self.listener is None or self.listener.count(version) == 0:
-                    self._unload(version)
+                    await self._unload(version)
         for version in self._retiring.keys() & self._versions.keys():
             del self._retiring[version]
 
-    def _unload(self, version: str) -> None:
+    async def _unload(self, version: str) -> None:
         log.info("version_unloaded", version=version)
         for key in [key for key in self._loaded if key[0] == version]:
             del self._loaded[key]
         self._retiring.pop(version, None)
-        self._core.engine_remove(version)
+        removed = asyncio.wrap_future(self._core.engine_remove(version))
+        await asyncio.wait({removed}, timeout=REMOVE_SECONDS)
         kept = {key for key, _ in self._loaded} | self._versions.keys()
         self._thread.submit(self._loader.retain, frozenset(kept))
 
@@ -277,7 +270,8 @@ class Engines:
             seconds = round(self._clock() - began, 3)
             log.info("engine_loaded", version=version.key, profile=profile, seconds=seconds)
             current = self._versions.get(version.key, version)
-            self._core.engine_add(version.key, profile, engine, current.batching)
+            added = self._core.engine_add(version.key, profile, engine, current.batching)
+            await asyncio.wrap_future(added)
             self._loaded[key] = version
             self._failed.pop(key, None)
             if self.listener is not None:

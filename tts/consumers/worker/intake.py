@@ -251,6 +251,12 @@ class Intake:
             if entry.held is not None and (request.version, request.profile) == (version, profile):
                 self._end(request.request_id, error)
 
+    def held_refuse(self, error: EngineError) -> None:
+        """Refuse everything whose engine is not loaded yet."""
+        for entry in list(self._entries.values()):
+            if entry.held is not None:
+                self._end(entry.request.request_id, error)
+
     def expire(self) -> None:
         """Refuse what has been held for longer than it may wait; called every beat."""
         now = self._clock()

@@ -44,6 +44,7 @@ class Load:
     loading: tuple[str, ...]
     failed: dict[str, str]
     slots: int
+    free_slots: int
     waiting: int
     active: int
     draining: bool
@@ -177,7 +178,7 @@ class Presence:
             loading=load.loading,
             failed=load.failed,
             slots=load.slots,
-            free_slots=max(0, load.slots - load.active - load.waiting),
+            free_slots=load.free_slots,
             waiting=load.waiting,
             active=load.active,
             draining=load.draining,

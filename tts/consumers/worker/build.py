@@ -1,0 +1,121 @@
+"""A worker's parts, made from the installation: registry, engines, core."""
+
+import time
+from collections.abc import Callable, Collection, Sequence
+
+import redis.asyncio
+
+from models_registry.errors import RegistryError
+from models_registry.leases import RouteLeases
+from models_registry.selectors import VersionSpec, versions_with_weight
+from tts.consumers.batching import BatchingConsumer
+from tts.consumers.worker.engines import Version
+from tts.engine.config import BatchingConfig, CoreConfig
+from tts.engine.core import EngineCore
+from tts.engine.errors import VersionUnavailable
+from tts.engine.observer import EngineObserver, StepStats
+from tts.engine.request import Profile
+from tts.engines.base import Device, SpeechEngine
+from tts.engines.registry import engine_create
+from tts.engines.shards import LocalShards, ShardSpec
+from tts.gateway.local import EventSink, SpeechCore
+
+
+class Observers:
+    """An EngineObserver that tells several."""
+
+    def __init__(self, observers: Sequence[EngineObserver]) -> None:
+        self._observers = tuple(observers)
+
+    def step_finished(self, stats: StepStats) -> None:
+        """Pass it on."""
+        for observer in self._observers:
+            observer.step_finished(stats)
+
+
+class ShardLoader:
+    """Loads engines from the shards that their manifests name.
+
+    The profiles of a version share the objects that are built from its shards.
+    All calls come from the loader's thread.
+    """
+
+    def __init__(self, device: Device, notify: Callable[[], None]) -> None:
+        self._device = device
+        self._notify = notify
+        self._shards: dict[str, LocalShards] = {}
+
+    def load(self, version: Version, profile: Profile) -> SpeechEngine:
+        """Load; raises EngineError."""
+        spec = version.source
+        if not isinstance(spec, VersionSpec):
+            raise VersionUnavailable(f"version {version.key} has no manifest")
+        engine = engine_create(spec.engine)
+        engine.load(self._shards_of(spec), self._device, profile, self._notify)
+        return engine
+
+    def retain(self, versions: Collection[str]) -> None:
+        """Forget the shards of versions other than these."""
+        self._shards = {key: kept for key, kept in self._shards.items() if key in versions}
+
+    def _shards_of(self, spec: VersionSpec) -> LocalShards:
+        if spec.key not in self._shards:
+            self._shards[spec.key] = LocalShards(
+                [
+                    ShardSpec(
+                        name=shard.name,
+                        role=shard.role,
+                        sources=shard.sources,
+                        bytes=shard.size,
+                        sha256=shard.sha256,
+                        dtype=shard.dtype,
+                    )
+                    for shard in spec.manifest.shards
+                ]
+            )
+        return self._shards[spec.key]
+
+
+async def versions_read() -> tuple[Version, ...]:
+    """The versions with weight; raises VersionUnavailable when the registry cannot say."""
+    try:
+        specs = await versions_with_weight()
+    except RegistryError as error:
+        raise VersionUnavailable(f"the versions cannot be read: {error}") from error
+    return tuple(_version(spec) for spec in specs)
+
+
+def consumer_build(
+    worker_id: str,
+    client: redis.asyncio.Redis,
+    *,
+    lanes: int,
+    device: str = "cpu",
+    observers: Sequence[EngineObserver] = (),
+) -> BatchingConsumer:
+    """The batching consumer of this process; called on its event loop.
+
+    `lanes` bounds the utterance calls that are computed at the same time.
+    """
+    cores: list[EngineCore] = []
+
+    def core_make(sink: EventSink) -> SpeechCore:
+        core = EngineCore(CoreConfig(lanes=lanes), sink, Observers(observers), time.monotonic)
+        cores.append(core)
+        return core
+
+    def notify() -> None:
+        cores[0].notify()
+
+    loader = ShardLoader(Device(device, threads=lanes), notify)
+    leases = RouteLeases(client=lambda: client)
+    return BatchingConsumer(worker_id, client, core_make, loader, versions_read, leases.count)
+
+
+def _version(spec: VersionSpec) -> Version:
+    batching = BatchingConfig(
+        max_slots=spec.batching.max_slots,
+        max_batch=spec.batching.max_batch,
+        max_wait_seconds=spec.batching.max_wait_ms / 1000,
+    )
+    return Version(spec.key, batching, spec)
