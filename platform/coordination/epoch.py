@@ -25,8 +25,12 @@ ENTRY_MAX_AGE = 30.0
 
 
 def epoch_bump() -> None:
-    """Announce a change of configuration, once the running transaction has committed."""
-    transaction.on_commit(_epoch_bump_now)
+    """Announce a change of configuration, once the running transaction has committed.
+
+    The change is made by then: a Redis that is down is logged, not raised, and
+    processes see the change when what they hold is 30 s old.
+    """
+    transaction.on_commit(_epoch_bump_now, robust=True)
 
 
 def _epoch_bump_now() -> None:

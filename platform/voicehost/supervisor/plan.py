@@ -52,12 +52,13 @@ def plan_make(
         )
         for number in range(environment.web_processes)
     )  # fmt: skip
-    run = environment.run_dir
+    celery_application = ("-m", "celery", "--quiet", "-A", "voicehost.celery")
     celery = (
-        spec("celery", "-m", "celery", "-A", "voicehost.celery", "worker",
-             "--concurrency", "2", "--loglevel", "WARNING", "--without-mingle",
-             "--without-gossip"),
-        spec("beat", "-m", "celery", "-A", "voicehost.celery", "beat",
-             "--loglevel", "WARNING", "--pidfile", str(run / "beat.pid")),
+        spec(
+            "celery", *celery_application, "worker", "--concurrency", "2", "--loglevel", "WARNING",
+            "--without-mingle", "--without-gossip",
+        ),
+        # No pid file: the supervisor already sees to it that there is one beat.
+        spec("beat", *celery_application, "beat", "--loglevel", "WARNING", "--pidfile", ""),
     )  # fmt: skip
     return Plan(workers=workers, celery=celery, web=web)

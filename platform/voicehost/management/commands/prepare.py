@@ -1,5 +1,6 @@
 """`manage.py prepare`: migrate, and make what the first start needs."""
 
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -16,6 +17,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prepare the installation."""
+        Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
         call_command("migrate", verbosity=0, interactive=False)
         credentials, voices = installation_prepare(settings.VAR_DIR)
         if voices:
