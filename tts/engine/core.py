@@ -24,6 +24,7 @@ logger = logging.getLogger(__name__)
 Sink = Callable[[Sequence[EngineEvent]], None]
 STATS_SECONDS = 0.05
 CLOSE_SECONDS = 15.0
+RECOVER_SECONDS = 0.1
 
 
 class EngineCore:
@@ -194,7 +195,7 @@ class EngineCore:
                 logger.exception("the engine core failed; every request is ended")
                 self._loop.abort(SynthesisFailed("the engine core failed"))
                 self._deliver()
-                continue
+                wake = self._clock() + RECOVER_SECONDS
             self._sleep(wake)
 
     def _sleep(self, until: float) -> None:

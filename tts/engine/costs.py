@@ -110,15 +110,22 @@ class RealTimeFactor:
 
 
 class ArrivalGap:
-    """The usual seconds between arrivals: an exponential mean (one fifth of each new gap)."""
+    """The usual seconds between arrivals: the median of the last nine.
+
+    So the pause before a burst does not hide the burst.
+    """
 
     def __init__(self) -> None:
         self.last: float | None = None
-        self.seconds: float | None = None
+        self._gaps: deque[float] = deque(maxlen=9)
+
+    @property
+    def seconds(self) -> float | None:
+        """The usual gap; None before the second arrival."""
+        return median(self._gaps) if self._gaps else None
 
     def observe(self, now: float) -> None:
         """Learn that something arrived at `now`."""
         if self.last is not None:
-            gap = now - self.last
-            self.seconds = gap if self.seconds is None else 0.8 * self.seconds + 0.2 * gap
+            self._gaps.append(now - self.last)
         self.last = now

@@ -11,6 +11,7 @@ from tts.engine.core import EngineCore
 from tts.engine.event import AudioChunk, EngineEvent, SpeechFinished
 from tts.engine.observer import StepStats
 from tts.engine.request import Priority, Profile, SpeechRequest, VoicePart, VoiceSpec
+from tts.engine.stream import PostProcessorFactory
 from tts.engines.base import (
     Device,
     EngineKind,
@@ -134,11 +135,11 @@ class FakeEngine:
         self.made.update((u.utterance_id, 0) for u in new)
         if self.traits.kind is EngineKind.STEP:
             return self._step(active)
-        if new:
-            self.batches.append([u.utterance_id for u in new])
-            audio = sum(u.expected_seconds for u in new)
-            took = self.fixed + self.per_row * len(new) + self.rtf * audio
-            self.computing.update((u.utterance_id, self.clock.now + took) for u in new)
+        for call in [new] if self.traits.batches and new else [[u] for u in new]:
+            self.batches.append([u.utterance_id for u in call])
+            audio = sum(u.expected_seconds for u in call)
+            took = self.fixed + self.per_row * len(call) + self.rtf * audio
+            self.computing.update((u.utterance_id, self.clock.now + took) for u in call)
         due = [u for u in active if self.computing[u.utterance_id] <= self.clock.now + 1e-9]
         return [self._result(u, self._samples(u), finished=True) for u in due]
 
@@ -178,13 +179,18 @@ class FakeEngine:
 class Recorder:
     """A core without its thread, and what came out of it."""
 
-    def __init__(self, config: CoreConfig | None = None) -> None:
+    def __init__(
+        self, config: CoreConfig | None = None, *, factory: PostProcessorFactory = PlainPcm
+    ) -> None:
         self.clock = Clock()
+        self.sink_error: Exception | None = None
         self.turns: list[list[EngineEvent]] = []
         self.steps: list[StepStats] = []
-        self.core = EngineCore(config or CoreConfig(), self._sink, self, self.clock, PlainPcm)
+        self.core = EngineCore(config or CoreConfig(), self._sink, self, self.clock, factory)
 
     def _sink(self, events: Sequence[EngineEvent]) -> None:
+        if self.sink_error is not None:
+            raise self.sink_error
         self.turns.append(list(events))
 
     def step_finished(self, stats: StepStats) -> None:
@@ -198,9 +204,12 @@ class Recorder:
         return [event for event in self.events if event.request_id == request_id]
 
     def end(self, request_id: str) -> SpeechFinished:
-        ends = [e for e in self.of(request_id) if isinstance(e, SpeechFinished)]
+        ends = self.ends(request_id)
         assert len(ends) == 1, f"{request_id} ended {len(ends)} times"
         return ends[0]
+
+    def ends(self, request_id: str) -> list[SpeechFinished]:
+        return [e for e in self.of(request_id) if isinstance(e, SpeechFinished)]
 
     def ended(self, request_id: str) -> bool:
         return any(isinstance(e, SpeechFinished) for e in self.of(request_id))
