@@ -1,0 +1,1 @@
+"""Benchmarks of a whole platform on this machine: `manage.py bench`."""

@@ -1,0 +1,6 @@
+"""The benchmarks there are, by name on the command line."""
+
+from voicehost.bench.base import Bench
+from voicehost.bench.overhead import OverheadBench
+
+BENCHES: tuple[Bench, ...] = (OverheadBench(),)

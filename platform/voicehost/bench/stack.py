@@ -1,0 +1,119 @@
+"""A whole platform of one's own, started as a user starts it, in a folder of its own."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from voicehost.bench.errors import PlatformFailed
+from voicehost.env import ROOT
+
+START_SECONDS = 120.0
+STOP_SECONDS = 40.0
+MANAGE = str(ROOT / "manage.py")
+_HOST = "127.0.0.1"
+_LOG_SHOWN = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """A running platform; `environment` is what its processes were started with."""
+
+    port: int
+    key: str
+    environment: Mapping[str, str]
+    supervisor: int
+    metrics_port: int
+
+    @property
+    def url(self) -> str:
+        """The base URL, without a final slash."""
+        return f"http://{_HOST}:{self.port}"
+
+
+def free_port() -> int:
+    """A TCP port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind((_HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def stack_running(var_dir: Path, **settings: str) -> Iterator[Stack]:
+    """Run `manage.py serve` with `settings` in its environment until the block ends.
+
+    State, database and Redis are its own, whatever this process's environment
+    says. Raises PlatformFailed with the end of its log when it does not get ready.
+    """
+    port, metrics_port = free_port(), free_port()
+    environment = {
+        **os.environ,
+        "VAR_DIR": str(var_dir),
+        "HOST": _HOST,
+        "PORT": str(port),
+        "METRICS_PORT": str(metrics_port),
+        "DATABASE_URL": "",
+        "REDIS_URL": "",
+        **settings,
+    }
+    var_dir.mkdir(parents=True, exist_ok=True)
+    log = var_dir / "serve.log"
+    with log.open("w") as output:
+        process = subprocess.Popen(  # noqa: S603 - our own program
+            [sys.executable, MANAGE, "serve", "--grace", "2"],
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        _wait_until_ready(process, port, log)
+        key = json.loads((var_dir / "credentials.json").read_text())["api_key"]
+        yield Stack(port, key, environment, process.pid, metrics_port)
+    finally:
+        _stop(process)
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(timeout=STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            # Its children die with it: the supervisor has asked the kernel for that.
+            process.kill()
+            process.wait()
+
+
+def _wait_until_ready(process: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    answer = ""
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise PlatformFailed(f"serve ended:\n{log.read_text()[-_LOG_SHOWN:]}")
+        status, answer = _readiness(port)
+        if status == http.HTTPStatus.OK:
+            return
+        time.sleep(0.2)
+    raise PlatformFailed(f"not ready: {answer}\n{log.read_text()[-_LOG_SHOWN:]}")
+
+
+def _readiness(port: int) -> tuple[int, str]:
+    """The status and the body of /readyz; 0 while nobody answers."""
+    connection = http.client.HTTPConnection(_HOST, port, timeout=5)
+    try:
+        connection.request("GET", "/readyz")
+        response = connection.getresponse()
+        return response.status, response.read().decode(errors="replace")
+    except OSError as error:
+        return 0, str(error)
+    finally:
+        connection.close()

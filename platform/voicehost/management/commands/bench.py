@@ -1,0 +1,139 @@
+"""`manage.py bench NAME`: measure, print a table, and say whether the aims are met."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from voicehost.bench.base import Bench, BenchRun, Target
+from voicehost.bench.budget import Budget, Progress
+from voicehost.bench.catalogue import BENCHES
+from voicehost.bench.errors import BenchError
+from voicehost.bench.machine import Machine
+from voicehost.bench.report import Report
+from voicehost.bench.stack import MANAGE, Stack, stack_running
+
+EXIT_MISSED = 1
+
+
+class Command(BaseCommand):
+    """Starts a platform of its own in a temporary folder, unless `--url` names one.
+
+    Exit codes: 0, or 1 with `--strict` when an aim is missed and for errors.
+    """
+
+    help = "Benchmarks of the whole platform on this machine; each keeps to a time budget."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """A subcommand for each benchmark."""
+        subparsers = parser.add_subparsers(dest="bench", required=True)
+        for bench in BENCHES:
+            sub = subparsers.add_parser(bench.name, help=bench.help, description=bench.help)
+            _common_arguments(sub, bench)
+            bench.add_arguments(sub)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run one."""
+        bench = next(each for each in BENCHES if each.name == options["bench"])
+        _cores_limit(options["cores"])
+        try:
+            if options["url"]:
+                code = self._measure(bench, options)
+            else:
+                code = self._with_own_platform(options)
+        except BenchError as error:
+            raise CommandError(str(error)) from error
+        if code:
+            sys.exit(code)
+
+    def _with_own_platform(self, options: dict[str, Any]) -> int:
+        """Start a platform and run this command again inside its environment."""
+        budget = Budget(options["budget"])
+        Progress(budget, self._progress).say("starting a platform of its own")
+        with (
+            tempfile.TemporaryDirectory(prefix="voicehost-bench-") as folder,
+            stack_running(Path(folder) / "var") as stack,
+        ):
+            return subprocess.run(  # noqa: S603 - this very program
+                [sys.executable, MANAGE, *sys.argv[1:], *_stack_arguments(stack, budget)],
+                env=dict(stack.environment),
+                check=False,
+            ).returncode
+
+    def _measure(self, bench: Bench, options: dict[str, Any]) -> int:
+        budget = Budget(options["budget"])
+        budget.use(options["spent"])
+        run = BenchRun(
+            target=Target(
+                options["url"], options["key"], options["supervisor"], options["metrics_port"]
+            ),
+            budget=budget,
+            progress=Progress(budget, self._progress),
+            report=Report(Machine.read()),
+            options=options,
+        )
+        bench.run(run)
+        run.progress.say("done")
+        self.stdout.write(run.report.table())
+        if options["json"]:
+            run.report.write(options["json"])
+        missed = run.report.missed
+        if missed:
+            names = ", ".join(result.name.strip() for result in missed)
+            self.stdout.write(self.style.WARNING(f"\nAims missed: {names}"))
+        return EXIT_MISSED if missed and options["strict"] else 0
+
+    def _progress(self, line: str) -> None:
+        self.stderr.write(line)
+
+
+def _common_arguments(parser: ArgumentParser, bench: Bench) -> None:
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there")
+    parser.add_argument("--strict", action="store_true", help="exit 1 when an aim is missed")
+    parser.add_argument(
+        "--budget", type=float, default=bench.seconds, help="seconds for all of it (%(default)g)"
+    )
+    parser.add_argument(
+        "--cores", type=int, default=2, help="cores for platform and generator together (2)"
+    )
+    running = parser.add_argument_group(
+        "a running platform",
+        "Without --key, run with that platform's environment (VAR_DIR, DATABASE_URL, REDIS_URL): "
+        "a tenant is made for the run, and removed.",
+    )
+    running.add_argument("--url", help="its address; without it a platform is started")
+    running.add_argument(
+        "--key", default="", help="an API key to use; its limits hold, and no crowd is let in"
+    )
+    running.add_argument(
+        "--supervisor", type=int, default=0, help="process id of its `serve`, to see memory"
+    )
+    running.add_argument(
+        "--metrics-port", type=int, default=0, help="where its web process serves metrics"
+    )
+    running.add_argument("--spent", type=float, default=0.0, help="seconds of the budget used")
+
+
+def _stack_arguments(stack: Stack, budget: Budget) -> list[str]:
+    return [
+        f"--url={stack.url}",
+        f"--supervisor={stack.supervisor}",
+        f"--metrics-port={stack.metrics_port}",
+        f"--spent={budget.spent:.1f}",
+    ]
+
+
+def _cores_limit(count: int) -> None:
+    """Bind this process, and with it all that it starts, to `count` cores."""
+    if not hasattr(os, "sched_setaffinity"):
+        return
+    cores = sorted(os.sched_getaffinity(0))
+    if count < 1:
+        raise CommandError(f"--cores must be at least 1, not {count}")
+    os.sched_setaffinity(0, cores[:count])
