@@ -76,7 +76,7 @@ class RowBudget:
     def __init__(self, safety: float) -> None:
         self._safety = safety
         self._rows: Counter[EngineState] = Counter()
-        self._seconds = 0.0
+        self._costs: dict[EngineState, float] = {}
         self._limit = inf
 
     def admits(self, job: Job, *, needs_real_time: bool) -> bool:
@@ -84,18 +84,27 @@ class RowBudget:
 
         The first row always fits.
         """
-        if self._rows[job.engine] >= job.engine.batching.max_batch:
+        engine = job.engine
+        rows = self._rows[engine]
+        if rows >= engine.batching.max_batch:
             return False
-        seconds, limit = self._with(job, needs_real_time)
-        return not self._rows.total() or seconds * self._safety <= limit
+        if not self._costs:
+            return True
+        limit = min(self._limit, _gain(job)) if needs_real_time else self._limit
+        if limit == inf:
+            return True
+        others = sum(cost for other, cost in self._costs.items() if other is not engine)
+        return (others + engine.cost.predict(rows + 1)) * self._safety <= limit
 
     def add(self, job: Job, *, needs_real_time: bool) -> None:
         """Take the row in; one that needs real time binds all that come after it."""
-        self._seconds, self._limit = self._with(job, needs_real_time)
-        self._rows[job.engine] += 1
+        engine = job.engine
+        self._rows[engine] += 1
+        self._costs[engine] = engine.cost.predict(self._rows[engine])
+        if needs_real_time:
+            self._limit = min(self._limit, _gain(job))
 
-    def _with(self, job: Job, needs_real_time: bool) -> tuple[float, float]:
-        engine, rows = job.engine, self._rows[job.engine]
-        seconds = self._seconds + engine.cost.predict(rows + 1) - engine.cost.predict(rows)
-        gain = engine.traits.step_seconds / job.speed
-        return seconds, min(self._limit, gain) if needs_real_time else self._limit
+
+def _gain(job: Job) -> float:
+    """Seconds of audio (after speed) that a row of `job` gains by one step."""
+    return job.engine.traits.step_seconds / job.speed

@@ -97,8 +97,12 @@ class EngineCore:
     def engine_add(
         self, version: str, profile: Profile, engine: SpeechEngine, batching: BatchingConfig
     ) -> Future[None]:
-        """Take requests for a loaded engine; the future fails with ValueError if it is there."""
+        """Take requests for a loaded engine; the future fails with ValueError if it is there.
+
+        To cancel the future changes nothing.
+        """
         done: Future[None] = Future()
+        done.set_running_or_notify_cancel()
 
         def add() -> None:
             try:

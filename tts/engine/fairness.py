@@ -57,7 +57,8 @@ class TenantShares:
 
     def passed(self, tenant: str) -> float:
         """What `tenant` got; a stranger has what the least served has."""
-        return self._passes.get(tenant, self._floor())
+        passed = self._passes.get(tenant)
+        return self._floor() if passed is None else passed
 
     def order(self, items: Iterable[Item], cost: Callable[[Item], float]) -> Iterator[Item]:
         """The order in which `items` would be served: fair between tenants, given order within.

@@ -162,9 +162,7 @@ class Scheduler:
         waiting = [job for job in self._jobs.values() if job.waits]
         expired = {job.request_id for job in waiting if now >= job.deadline}
         rows = place_rows(self._standings(True, expired, now), self._config)
-        lanes = place_lanes(
-            self._standings(False, expired, now), self._pool(False), self._config, now
-        )
+        lanes = self._place_lanes(expired, now)
         released = rows.released + lanes.released
         for run in released:
             run.segment.preemptions += 1
@@ -232,6 +230,14 @@ class Scheduler:
         ]
         load = Load(capacity, config.safety_factor, enough, now)
         return rank(jobs, row_runnable if steps else lane_runnable, self._shares, load, enough, now)
+
+    def _place_lanes(self, expired: Iterable[str], now: float) -> Placement:
+        engines = self._pool(False)
+        going = [run for engine in engines for run in engine.runs.values()]
+        full = len({run.call for run in going}) >= self._config.lanes
+        if full and not any(run.job.offline for run in going):
+            return Placement(going=going)  # nothing can start, nobody gives way
+        return place_lanes(self._standings(False, expired, now), engines, self._config, now)
 
     def _begin_calls(self, placement: Placement, now: float) -> Iterable[Start]:
         for jobs in placement.calls:

@@ -35,16 +35,20 @@ class Standings:
 
 
 def fair_order(jobs: Iterable[Job], shares: Shares) -> list[Job]:
-    """By priority; within one fair between tenants; within a tenant first come first served."""
+    """By priority; within one fair between tenants; within a tenant as given (by arrival)."""
     by_priority: dict[Priority, list[Job]] = {priority: [] for priority in Priority}
-    for job in sorted(jobs, key=lambda job: job.sequence):
+    for job in jobs:
         by_priority[job.priority].append(job)
     return list(
         chain.from_iterable(
-            shares[priority].order(members, lambda job: job.next_seconds)
+            shares[priority].order(members, _next_seconds)
             for priority, members in by_priority.items()
         )
     )
+
+
+def _next_seconds(job: Job) -> float:
+    return job.next_seconds
 
 
 def rank(

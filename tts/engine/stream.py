@@ -14,6 +14,7 @@ from tts.engine.event import (
     SpeechFinished,
     StageTimes,
 )
+from tts.engine.host import EngineHost
 from tts.engine.request import SpeechRequest
 from tts.engines.base import Samples
 from tts.text.segment import Segment
@@ -79,7 +80,7 @@ class Stream:
     def __init__(
         self,
         request: SpeechRequest,
-        rate: int,
+        host: EngineHost,
         accepted: float,
         *,
         chunk_samples: int,
@@ -87,7 +88,8 @@ class Stream:
         clock: Callable[[], float],
     ) -> None:
         self.request = request
-        self.rate = rate
+        self.host = host
+        self.rate = host.traits.sample_rate
         self.credit = request.initial_credit_samples
         self.input_ended = False
         self.position: int | None = None

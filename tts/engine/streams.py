@@ -84,7 +84,7 @@ class Streams:
         rate = host.traits.sample_rate
         stream = Stream(
             request,
-            rate,
+            host,
             now,
             chunk_samples=max(1, int(rate * self._config.chunk_seconds)),
             postprocessor_factory=self._factory,
@@ -119,10 +119,10 @@ class Streams:
         stream.credit += samples
         self.flush(stream)
 
-    def begin(self, start: Start, host: EngineHost) -> Work:
+    def begin(self, start: Start) -> Work:
         """A run for a segment begins; tell the listener if it is the first."""
         stream = self._streams[start.request_id]
-        work = Work(start.run_id, stream, host, start.segment_index)
+        work = Work(start.run_id, stream, stream.host, start.segment_index)
         self._work[start.run_id] = work
         stream.begin(start.segment_index)
         if not stream.started:
@@ -181,7 +181,7 @@ class Streams:
                 work.host.release(run_id)
         del self._streams[request.request_id]
         self._stalled.pop(request.request_id, None)
-        key = (request.version, request.profile)
+        key = stream.host.key
         self.users[key] -= 1
         if not self.users[key]:
             del self.users[key]

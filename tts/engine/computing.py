@@ -1,0 +1,163 @@
+"""One turn of computing: prepare what starts, step the engines, deliver, keep errors apart."""
+
+import logging
+from collections.abc import Callable, Iterable
+from zlib import crc32
+
+from tts.engine.config import CoreConfig
+from tts.engine.errors import EngineError, NothingToSpeak, SynthesisFailed, VersionUnavailable
+from tts.engine.host import EngineHost
+from tts.engine.observer import EngineObserver, StepStats
+from tts.engine.scheduler import Scheduler, Start
+from tts.engine.streams import Streams, Work
+from tts.engines.base import EngineKind, StepResult, SynthesisParams
+
+logger = logging.getLogger(__name__)
+
+
+class Computing:
+    """Calls the engines; an error reaches exactly the requests that it concerns."""
+
+    def __init__(
+        self,
+        config: CoreConfig,
+        scheduler: Scheduler,
+        streams: Streams,
+        observer: EngineObserver,
+        clock: Callable[[], float],
+    ) -> None:
+        self._config = config
+        self._scheduler = scheduler
+        self._streams = streams
+        self._observer = observer
+        self._clock = clock
+
+    def start(self, starts: Iterable[Start]) -> bool:
+        """Prepare new runs within the turn's time; the rest is put off. Says if there is a rest."""
+        until = self._clock() + self._config.prepare_seconds
+        deferred = False
+        for index, start in enumerate(starts):
+            if self._streams.current(start.request_id) is None:
+                continue  # another of its segments failed just now
+            if index and self._clock() >= until:
+                self._scheduler.run_deferred(start.run_id)
+                deferred = True
+            else:
+                self._prepare(start)
+        return deferred
+
+    def _prepare(self, start: Start) -> None:
+        stream = self._streams.current(start.request_id)
+        if stream is None:
+            return
+        request = stream.request
+        work = self._streams.begin(start)
+        # A segment may be computed twice (preemption), a request twice (another worker):
+        # both must give the same samples, so there is always a seed.
+        seed = request.seed if request.seed is not None else crc32(request.request_id.encode())
+        params = SynthesisParams(request.profile, seed, request.style)
+        began = self._clock()
+        try:
+            seconds = work.host.prepare(
+                start.run_id, stream.segment(start.segment_index), request.voice, params
+            )
+        except NothingToSpeak as error:
+            self._finish_run(work, silent=error)
+        except EngineError as error:
+            self._streams.fail(stream, error)
+        except Exception as error:
+            logger.exception("engine %s failed to prepare a segment", work.host.key)
+            self._streams.fail(stream, _failure("preparing the text failed", error))
+        else:
+            self._scheduler.prepared(start.run_id, seconds)
+        stream.prepare_seconds += self._clock() - began
+
+    def step(self, host: EngineHost, run_ids: Iterable[int]) -> bool:
+        """Advance an engine once; says whether there is more to do at once."""
+        rows = [run_id for run_id in run_ids if run_id in host]
+        if not rows:
+            return True
+        began = self._clock()
+        try:
+            results = host.step(rows)
+        except Exception as error:
+            logger.exception("a step of engine %s failed", host.key)
+            self._step_failed(host, rows, error)
+            return True
+        host.failures = 0
+        stepped = self._clock()
+        audio_seconds = sum(len(r.audio) for _, r in results) / host.traits.sample_rate
+        ended = self._deliver(results)
+        steps = host.traits.kind is EngineKind.STEP
+        if steps:
+            self._scheduler.measured(host.key, len(rows), self._clock() - began)
+        if steps or results:
+            version, profile = host.key
+            depth = self._scheduler.depth()
+            self._observer.step_finished(
+                StepStats(
+                    version,
+                    profile,
+                    len(rows),
+                    stepped - began,
+                    audio_seconds,
+                    sum(depth.values()),
+                    len(self._streams) - sum(depth.values()),
+                )
+            )
+        return steps or ended
+
+    def _deliver(self, results: Iterable[tuple[int, StepResult]]) -> bool:
+        """Pass results on, send what may leave; says whether any run ended."""
+        touched: dict[str, Work] = {}
+        ended = False
+        for run_id, result in results:
+            work = self._streams.work(run_id)
+            if work is None:
+                continue  # its request failed by an earlier result
+            stream = work.stream
+            stream.compute_seconds += result.compute_seconds
+            if result.error is not None:
+                self._streams.fail(stream, result.error)
+                touched.pop(stream.request.request_id, None)
+                ended = True
+                continue
+            self._streams.push(work, result.audio)
+            touched[stream.request.request_id] = work
+            if result.finished:
+                self._finish_run(work)
+                ended = True
+        for work in touched.values():
+            self._streams.flush(work.stream)
+        return ended
+
+    def _finish_run(self, work: Work, silent: NothingToSpeak | None = None) -> None:
+        self._scheduler.run_finished(work.run_id, self._clock())
+        self._streams.run_ended(work.run_id)
+        work.stream.segment_done(work.segment_index, silent)
+        if silent is not None:
+            self._streams.flush(work.stream)
+
+    def _step_failed(self, host: EngineHost, rows: Iterable[int], error: Exception) -> None:
+        """The whole step failed: everyone in it is told, the engine goes on, until it is enough."""
+        host.failures += 1
+        failure = _failure("the engine failed", error)
+        for run_id in rows:
+            work = self._streams.work(run_id)
+            if work is not None:
+                self._streams.fail(work.stream, failure)
+        if host.failures >= self._config.max_failures:
+            host.broken = True
+            gone = VersionUnavailable(
+                f"version {host.key[0]} failed {host.failures} times in a row"
+            )
+            for stream in self._streams:
+                if (stream.request.version, stream.request.profile) == host.key:
+                    self._streams.fail(stream, gone)
+
+
+def _failure(what: str, error: Exception) -> SynthesisFailed:
+    """The request's own error for an exception of an engine; its text may hold a tenant's."""
+    failure = SynthesisFailed(f"{what}: {type(error).__name__}")
+    failure.__cause__ = error
+    return failure
