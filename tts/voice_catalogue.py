@@ -51,9 +51,7 @@ def kokoro_voices(speakers: Iterable[Speaker]) -> tuple[VoiceSeed, ...]:
             languages=speaker.languages,
             companion=speaker.companion,
             gain_db=speaker.gain_db,
-            aliases=tuple(
-                name for name, owner in OPENAI_NAMES.items() if owner == speaker.speaker
-            ),
+            aliases=tuple(name for name, owner in OPENAI_NAMES.items() if owner == speaker.speaker),
             preview_text=PREVIEWS[speaker.languages[0]],
         )
         for speaker in speakers

@@ -70,13 +70,16 @@ def redis_spec(*, program: str, var_dir: Path, socket: Path) -> ProcessSpec:
 
 
 async def redis_ready(url: str, *, timeout: float = 15.0) -> None:
-    """Wait until the server answers; raises ServiceNotReady with its last word."""
+    """Wait until the server answers a read, which it does not while it loads its file.
+
+    Raises ServiceNotReady with its last word.
+    """
     deadline = time.monotonic() + timeout
     client = redis.asyncio.Redis.from_url(url)
     try:
         while True:
             try:
-                await client.execute_command("PING")
+                await client.exists("vh:ready")
                 return
             except redis.RedisError as error:
                 if time.monotonic() > deadline:

@@ -35,9 +35,8 @@ class Client:
         before: list[Any] = []
         while True:
             message = await self.receive()
-            if isinstance(message, dict) and message["type"] == kind:
-                if all(message.get(name) == value for name, value in fields.items()):
-                    return before, message
+            if isinstance(message, dict) and message.items() >= {"type": kind, **fields}.items():
+                return before, message
             before.append(message)
 
     async def close_code(self) -> int:
