@@ -108,7 +108,7 @@ class CoreLoop:
         self._drain_until = self._clock() + seconds
         for stream in self._streams:
             if not stream.started:
-                self._streams.fail(stream, Draining("the worker is stopping"))
+                self._streams.fail(stream, Draining("the worker is stopping", retry_after=1.0))
 
     @property
     def drained(self) -> bool:
@@ -190,18 +190,20 @@ class CoreLoop:
 
     def _host_for(self, request: SpeechRequest) -> EngineHost:
         if self._drain_until is not None:
-            raise Draining("the worker is stopping")
+            raise Draining("the worker is stopping", retry_after=1.0)
         host = self._hosts.get((request.version, request.profile))
         if host is None or not host.open:
             why = "is not loaded" if host is None or host.leaving else "failed"
             raise VersionUnavailable(
-                f"version {request.version} {why} here in profile {request.profile}"
+                f"version {request.version} {why} here in profile {request.profile}",
+                retry_after=1.0,
             )
         return host
 
     def _expire_drain(self, now: float) -> None:
         if self._drain_until is not None and now >= self._drain_until:
-            self.abort(Draining("the worker stopped before the speech was complete"))
+            error = "the worker stopped before the speech was complete"
+            self.abort(Draining(error, retry_after=1.0))
 
     def _time_out(self, request_id: str) -> None:
         stream = self._streams.current(request_id)

@@ -116,7 +116,7 @@ class FakeEngine:
         self.computing: dict[int, float] = {}
         self.made: dict[int, int] = {}
         self.released: list[int] = []
-        self.closed = False
+        self.closes = 0
         self._ids = count()
 
     def load(
@@ -172,7 +172,7 @@ class FakeEngine:
         self.computing.pop(utterance.utterance_id, None)
 
     def close(self) -> None:
-        self.closed = True
+        self.closes += 1
         assert not self.made
 
 

@@ -43,13 +43,13 @@ def test_a_removed_version_finishes_what_it_has_and_closes(recorder: Recorder) -
     recorder.core.turn()
     assert recorder.end("new").error_code is ErrorCode.VERSION_UNAVAILABLE
     assert not removed.done()
-    assert not engine.closed
+    assert engine.closes == 0
 
     recorder.run()
     assert recorder.end("old").reason is FinishReason.COMPLETED
     recorder.core.turn()
     assert removed.result(0) is None
-    assert engine.closed
+    assert engine.closes == 1
     assert recorder.core.stats().leases == {}
 
 
@@ -109,7 +109,7 @@ def test_draining_refuses_finishes_and_then_ends_the_rest(recorder: Recorder) ->
     assert recorder.end("short").reason is FinishReason.COMPLETED
     assert recorder.end("long").error_code is ErrorCode.DRAINING
     assert recorder.clock.now == pytest.approx(102.0, abs=0.2)
-    assert engine.closed
+    assert engine.closes == 1
     assert removed.done()
 
 
