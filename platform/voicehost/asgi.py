@@ -1,6 +1,7 @@
 """What the web server runs: speech by Channels consumers, everything else by Django."""
 
 import os
+from contextlib import suppress
 from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "voicehost.settings.dev")
@@ -15,7 +16,7 @@ from django.urls import path, re_path  # noqa: E402
 
 from tts.consumers.http import SpeechHttpConsumer  # noqa: E402
 from tts.consumers.socket import SpeechSocketConsumer  # noqa: E402
-from tts.runtime import runtime_configure, runtime_drain, runtime_stop  # noqa: E402
+from tts.runtime import runtime_configure, runtime_drain, runtime_get, runtime_stop  # noqa: E402
 from voicehost.wiring import runtime_build  # noqa: E402
 
 runtime_configure(runtime_build)
@@ -32,6 +33,9 @@ async def lifespan(scope: Any, receive: Any, send: Any) -> None:
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
+            # What is missing now may be there by the first request.
+            with suppress(Exception):
+                await runtime_get()
             await send({"type": "lifespan.startup.complete"})
         elif message["type"] == "lifespan.shutdown":
             runtime_drain()

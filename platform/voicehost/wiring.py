@@ -10,11 +10,14 @@ from coordination.epoch import ConfigCache
 from models_registry.leases import RouteLeases
 from monitoring.observer import LogObserver, MetricsObserver
 from tenants.limits import Limiter
+from tts.audio.encoder import StreamEncoder
+from tts.audio.format import DEFAULT_RATE, AudioFormat
 from tts.gateway.redis import RedisGateway
 from tts.runtime import SpeechRuntime
 from tts.speech.directory import PlatformDirectory
 from tts.speech.service import SpeechParts, SpeechService
 from tts.speech.splitter import PlatformSplitter
+from tts.text.normalise import warm_up as text_warm_up
 from voicehost.selectors import catalogue_is_public
 
 # Codecs run without the GIL; text is Python, and a second thread only lets a short
@@ -45,6 +48,9 @@ def runtime_build() -> SpeechRuntime:
         )
     )
 
+    text.submit(text_warm_up)
+    encode.submit(_codec_warm_up)
+
     async def close() -> None:
         await limiter.aclose()
         await redis_async_close()
@@ -55,3 +61,11 @@ def runtime_build() -> SpeechRuntime:
         return await catalogue_is_public(cache)
 
     return SpeechRuntime(service, cache, is_public, close)
+
+
+def _codec_warm_up() -> None:
+    """Load the codecs before the first listener waits for them."""
+    for audio_format in AudioFormat:
+        with StreamEncoder(audio_format, DEFAULT_RATE, DEFAULT_RATE) as encoder:
+            encoder.encode(bytes(2 * DEFAULT_RATE // 10))
+            encoder.finish()

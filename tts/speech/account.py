@@ -89,7 +89,7 @@ class SpeechAccount:
     ) -> SpeechOutcome:
         """The frozen record.
 
-        A request refused before it had a plan has no model, version or tier: what
+        A request refused before it had a plan has no model, version, tier or voice: what
         the client wrote there may be anything, and observers label metrics by it.
         """
         rate = self.sample_rate
@@ -100,7 +100,7 @@ class SpeechAccount:
             model=plan.routed.route if plan else "",
             version=plan.routed.version if plan else "",
             tier=plan.tier.name if plan else "",
-            voice=plan.voice.name if plan else order.voice,
+            voice=plan.voice.name if plan else "",
             transport=transport,
             worker_id=self.worker_id,
             attempts=self.attempts,

@@ -25,14 +25,16 @@ reactor: Any = _reactor
 
 _BACKLOG = 1024
 _STOP_POLL_SECONDS = 0.05
+_GONE = {"disconnected": True}
 Protocol = SpeechRequest | SpeechWebSocket
 
 
 class WebServer(Server):  # type: ignore[misc]
     """Serves one ASGI application until SIGTERM, SIGINT or `stop`.
 
-    `on_drain` is called when the stop begins, `on_stop` awaited when no
-    connection is left or the grace is over.
+    `on_start` is awaited once it listens; its failure is logged, and requests
+    are served all the same. `on_drain` is called when the stop begins, `on_stop`
+    awaited when no connection is left or the grace is over.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class WebServer(Server):  # type: ignore[misc]
         application: Any,
         config: WebConfig,
         *,
+        on_start: Callable[[], Awaitable[object]] | None = None,
         on_drain: Callable[[], None] = lambda: None,
         on_stop: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
@@ -58,9 +61,11 @@ class WebServer(Server):  # type: ignore[misc]
         self.config = config
         self.stopping = False
         self.connections: dict[Protocol, dict[str, Any]] = {}
+        self._on_start = on_start
         self._on_drain = on_drain
         self._on_stop = on_stop
         self._ports: list[Any] = []
+        self._start_task: asyncio.Task[None] | None = None
         self._stop_task: asyncio.Task[None] | None = None
 
     def run(self) -> None:
@@ -75,7 +80,15 @@ class WebServer(Server):  # type: ignore[misc]
         reactor.addSystemEventTrigger("before", "shutdown", self.kill_all_applications)
         for number in (signal.SIGTERM, signal.SIGINT):
             twisted_loop.add_signal_handler(number, self.stop_gracefully)
+        self._start_task = twisted_loop.create_task(self._start(), name="web-start")
         reactor.run(installSignalHandlers=False)
+
+    async def _start(self) -> None:
+        if self._on_start is not None:
+            try:
+                await self._on_start()
+            except Exception:
+                log.exception("web_start_failed")
 
     @property
     def addresses(self) -> list[str]:
@@ -120,6 +133,11 @@ class WebServer(Server):  # type: ignore[misc]
 
         Raises TimeoutError when it had none for too long; it is gone then.
         """
+        if self.connections.get(protocol, _GONE).get("disconnected"):
+            # An application that sends in a loop and never looks whether anybody
+            # is there would not let the loop tell it otherwise.
+            await asyncio.sleep(0)
+            return
         await super().handle_reply(protocol, message)
         flow = protocol.flow
         if flow is not None:

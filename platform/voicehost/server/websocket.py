@@ -83,6 +83,8 @@ class SpeechSocketFactory(WebSocketFactory):  # type: ignore[misc]
         self.setProtocolOptions(
             autoPingTimeout=server.ping_timeout,
             allowNullOrigin=True,
+            # Say why, with a close code, before the connection goes.
+            failByDrop=False,
             openHandshakeTimeout=server.websocket_handshake_timeout,
             maxMessagePayloadSize=server.config.max_message,
             maxFramePayloadSize=server.config.max_message,

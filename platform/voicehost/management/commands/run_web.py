@@ -51,11 +51,17 @@ def _run_daphne(config: WebConfig) -> None:
     # Before anything of Django's that might import a reactor.
     from twisted.internet.error import CannotListenError
 
-    from tts.runtime import runtime_drain, runtime_stop
+    from tts.runtime import runtime_drain, runtime_get, runtime_stop
     from voicehost.asgi import application
     from voicehost.server.server import WebServer
 
-    server = WebServer(application, config, on_drain=runtime_drain, on_stop=runtime_stop)
+    server = WebServer(
+        application,
+        config,
+        on_start=runtime_get,
+        on_drain=runtime_drain,
+        on_stop=runtime_stop,
+    )
     try:
         server.run()
     except CannotListenError as error:

@@ -1,0 +1,151 @@
+"""A web server with misbehaving applications, run as a process of its own by the tests.
+
+Arguments: stall seconds, grace seconds, an inherited socket's descriptor or -1, and
+"speech" to serve the speech endpoint on a fake platform, too. It prints its address
+as its first line.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from voicehost.logs import logging_config
+from voicehost.server.config import WebConfig
+from voicehost.server.server import WebServer
+
+BLOCK = b"x" * 10_000
+state: dict[str, Any] = {"sent": 0, "events": []}
+platform: Any = None
+speech: Any = None
+
+
+def speech_prepare() -> None:
+    """Everything that only the speech endpoint needs, which takes seconds to import."""
+    global platform, speech
+    os.environ["DJANGO_SETTINGS_MODULE"] = "voicehost.settings.test"
+    import django
+
+    django.setup()
+    from tests.tts.speech.speech_fakes import Script, platform_new
+    from tts.consumers.http import SpeechHttpConsumer
+
+    platform = platform_new(ThreadPoolExecutor(1))
+    platform.gateway.script = Script(chunks=1_000_000, chunk_samples=24_000)
+
+    async def service() -> Any:
+        return platform.service
+
+    speech = SpeechHttpConsumer.as_asgi(service=service, stall_seconds=float(sys.argv[1]))
+
+
+async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    if scope["type"] == "websocket":
+        await socket(receive, send)
+    elif scope["path"] == "/v1/audio/speech":
+        await speech(scope, receive, send)
+    else:
+        await http(scope["path"], receive, send)
+
+
+async def http(path: str, receive: Any, send: Any) -> None:
+    if path == "/silent":
+        return
+    length = len((await receive())["body"])
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    if path == "/flood":
+        await flood({"type": "http.response.body", "body": BLOCK, "more_body": True}, receive, send)
+        return
+    if path in {"/break", "/raise"}:
+        await send({"type": "http.response.body", "body": b"part", "more_body": True})
+        if path == "/raise":
+            raise RuntimeError("as the test wants it")
+        return
+    if path == "/slow":
+        await send({"type": "http.response.body", "body": b"begun ", "more_body": True})
+        await asyncio.sleep(1.0)
+    if path == "/hang":
+        await send({"type": "http.response.body", "body": b"begun ", "more_body": True})
+        await asyncio.Event().wait()
+    body = json.dumps({**state, "length": length, "pid": os.getpid(), "rss": rss()} | spoken())
+    await send({"type": "http.response.body", "body": body.encode()})
+
+
+async def flood(message: dict[str, Any], receive: Any, send: Any) -> None:
+    state["sent"] = 0
+    gone = asyncio.ensure_future(receive())
+    try:
+        while not gone.done():
+            await send(message)
+            state["sent"] += len(BLOCK)
+    except TimeoutError:
+        state["events"].append("stalled")
+
+
+async def socket(receive: Any, send: Any) -> None:
+    await receive()
+    await send({"type": "websocket.accept"})
+    quiet = 0
+    while (message := await receive())["type"] == "websocket.receive":
+        text = message.get("text") or ""
+        if text == "flood":
+            await flood({"type": "websocket.send", "bytes": BLOCK}, receive, send)
+            return
+        if text == "raise":
+            raise RuntimeError("as the test wants it")
+        if text == "return":
+            return
+        if text.startswith("close"):
+            await send({"type": "websocket.close", "code": int(text[5:]), "reason": "so"})
+            return
+        if text.startswith("quiet"):
+            quiet += 1
+            continue
+        if text == "count":
+            text = str(quiet)
+        if text == "hold":
+            await asyncio.sleep(1.0)
+        await send({"type": "websocket.send", "text": text})
+
+
+def rss() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def spoken() -> dict[str, Any]:
+    if platform is None:
+        return {}
+    streams = platform.gateway.streams
+    return {
+        "samples": [stream.sent for stream in streams],
+        "closed": [stream.closed for stream in streams],
+        "outcomes": [outcome.error_code for outcome in platform.outcomes.seen],
+    }
+
+
+if __name__ == "__main__":
+    logging_config(level="INFO", json=False)
+    fd = int(sys.argv[3])
+    if "speech" in sys.argv:
+        speech_prepare()
+    server = WebServer(
+        application,
+        WebConfig(
+            port=0,
+            fd=fd if fd >= 0 else None,
+            stall_seconds=float(sys.argv[1]),
+            grace_seconds=float(sys.argv[2]),
+            max_body=1_000_000,
+        ),
+        on_start=lambda: announce(),
+        on_drain=lambda: state["events"].append("drain"),
+    )
+
+    async def announce() -> None:
+        sys.stdout.write(server.addresses[0] + "\n")
+        sys.stdout.flush()
+
+    server.run()

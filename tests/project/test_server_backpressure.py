@@ -1,0 +1,101 @@
+"""A client that does not read costs the server little, stops the worker, and is given up."""
+
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+import websockets.sync.client
+
+from tests.project.server_process import Server, request_bytes, server_running
+from tests.tts.speech.speech_fakes import RATE, SECRET
+
+STALL = 1.0
+SPEECH = json.dumps(
+    {"input": "One.", "model": "tone", "voice": "both", "response_format": "pcm"}
+).encode()
+HEADERS = f"Authorization: Bearer {SECRET}\r\nContent-Type: application/json\r\n"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with server_running("speech", stall=STALL) as running:
+        yield running
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come true in time"
+        time.sleep(0.02)
+
+
+def drain(client: socket.socket) -> bytes:
+    answer = b""
+    while piece := client.recv(65_536):
+        answer += piece
+    return answer
+
+
+def test_http_sender_waits_and_is_given_up(server: Server) -> None:
+    before = server.stats()["rss"]
+    with server.connect(receive_buffer=4_096) as client:
+        client.sendall(request_bytes("/flood"))
+        wait_for(lambda: "stalled" in server.stats()["events"])
+        stats = server.stats()
+        # What the two kernels and Twisted's 64 KiB hold, of a stream without end.
+        assert stats["sent"] < 3_000_000
+        assert stats["rss"] - before < 20_000_000
+        with pytest.raises(ConnectionResetError):
+            drain(client)
+
+
+def test_http_sender_goes_on_when_the_client_reads(server: Server) -> None:
+    with server.connect(receive_buffer=4_096) as client:
+        client.sendall(request_bytes("/flood"))
+        got = 0
+        while got < 10_000_000:
+            got += len(client.recv(1_000_000))
+        assert server.stats()["sent"] >= 9_000_000
+
+
+def test_websocket_sender_waits_and_is_given_up(server: Server) -> None:
+    stalled = server.stats()["events"].count("stalled")
+    before = server.stats()["rss"]
+    with server.connect(receive_buffer=4_096) as client:
+        client.sendall(
+            b"GET /ws HTTP/1.1\r\nHost: test\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+        )
+        assert client.recv(4_096).startswith(b"HTTP/1.1 101")
+        # A masked text frame with a mask of zeros.
+        client.sendall(b"\x81\x85\x00\x00\x00\x00flood")
+        wait_for(lambda: server.stats()["events"].count("stalled") > stalled)
+        stats = server.stats()
+        assert stats["sent"] < 3_000_000
+        assert stats["rss"] - before < 20_000_000
+
+
+def test_speech_stops_at_its_credit_and_is_given_up(server: Server) -> None:
+    with server.connect(receive_buffer=4_096) as client:
+        client.sendall(request_bytes("/v1/audio/speech", body=SPEECH, headers=HEADERS))
+        wait_for(lambda: bool(server.stats()["samples"]))
+        wait_for(lambda: "stream_stalled" in server.stats()["outcomes"])
+        stats = server.stats()
+        # 30 s of credit beyond what the transport took.
+        assert stats["samples"][-1] < 100 * RATE
+        assert stats["closed"][-1]
+
+
+def test_flood_of_messages_stops_being_read(server: Server) -> None:
+    with websockets.sync.client.connect(f"ws://{server.host}:{server.port}/ws") as client:
+        client.send("hold")
+        before = server.stats()["rss"]
+        for _ in range(2_000):
+            client.send("quiet" + "x" * 10_000)
+            assert server.process.poll() is None
+        assert client.recv() == "hold"
+        client.send("count")
+        assert client.recv() == "2000"
+        assert server.stats()["rss"] - before < 10_000_000
