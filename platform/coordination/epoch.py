@@ -6,6 +6,7 @@ least twice a second, so a change is in force everywhere within one second
 without any message having to arrive.
 """
 
+import asyncio
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Hashable
@@ -72,6 +73,7 @@ class ConfigCache:
         self._epoch = ""
         self._read_at = float("-inf")
         self._entries: dict[Hashable, tuple[str, float, Any]] = {}
+        self._loads: dict[tuple[str, Hashable], asyncio.Task[Any]] = {}
 
     def observe(self, epoch: str) -> None:
         """Take the epoch that another call to Redis (the limiter's) returned."""
@@ -92,10 +94,31 @@ class ConfigCache:
         found = self._entries.get(key)
         if found is not None and found[0] == epoch and self._clock() - found[1] < ENTRY_MAX_AGE:
             return cast("T", found[2])
+        return cast("T", await self._load_once(epoch, key, load))
+
+    async def _load_once(self, epoch: str, key: Hashable, load: Callable[[], Awaitable[T]]) -> T:
+        """Load under the epoch seen before: one load for all who ask meanwhile.
+
+        A change that comes during the load has another epoch, so the entry is
+        not used again. The load is a task of its own: whoever asked first may be
+        cancelled without failing the others.
+        """
+        task = self._loads.get((epoch, key))
+        if task is None:
+            task = asyncio.ensure_future(self._store(epoch, key, load))
+            self._loads[epoch, key] = task
+            task.add_done_callback(lambda done: self._loaded((epoch, key), done))
+        return cast("T", await asyncio.shield(task))
+
+    async def _store(self, epoch: str, key: Hashable, load: Callable[[], Awaitable[T]]) -> T:
         value = await load()
-        # Stored under the epoch seen before the load: a change that came
-        # meanwhile has another, and the entry is not used again.
         if len(self._entries) >= self._max_entries:
             self._entries.clear()
         self._entries[key] = (epoch, self._clock(), value)
         return value
+
+    def _loaded(self, flight: tuple[str, Hashable], task: "asyncio.Task[Any]") -> None:
+        self._loads.pop(flight, None)
+        if not task.cancelled():
+            # Seen here, so that a failure whose askers have all gone is not reported as lost.
+            task.exception()
