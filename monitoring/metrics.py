@@ -54,3 +54,8 @@ STEP = Histogram(
 )
 WAITING = Gauge("voicehost_waiting_requests", "Requests that wait in a worker.", ("version",))
 ACTIVE = Gauge("voicehost_active_requests", "Requests being spoken by a worker.", ("version",))
+LOOP_LAG = Histogram(
+    "voicehost_event_loop_lag_seconds",
+    "How late an event loop is: every connection of the process waits for so long.",
+    buckets=(0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5, 1, 2, 5),
+)

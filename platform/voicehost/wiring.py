@@ -1,5 +1,6 @@
 """Builds what a process needs to speak from the parts of the platform."""
 
+import asyncio
 import os
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,6 +9,8 @@ from django.conf import settings
 from coordination.connection import redis_async, redis_async_close
 from coordination.epoch import ConfigCache
 from models_registry.leases import RouteLeases
+from monitoring import metrics
+from monitoring.lag import loop_lag_watch
 from monitoring.observer import LogObserver, MetricsObserver
 from tenants.limits import Limiter
 from tts.audio.encoder import StreamEncoder
@@ -51,7 +54,10 @@ def runtime_build() -> SpeechRuntime:
     text.submit(text_warm_up)
     encode.submit(_codec_warm_up)
 
+    lag = asyncio.create_task(loop_lag_watch(metrics.LOOP_LAG.observe), name="loop-lag")
+
     async def close() -> None:
+        lag.cancel()
         await limiter.aclose()
         await redis_async_close()
         text.shutdown(wait=False, cancel_futures=True)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import math
+import os
 import sys
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from voicehost.bench.errors import GeneratorFailed
 from voicehost.bench.listeners import Heard, Scene
 from voicehost.bench.processes import ProcessTimes, children, resident_bytes
 from voicehost.bench.scrape import Metrics
+from voicehost.env import ROOT
 
 MODULE = "voicehost.bench.listeners"
 OPEN_SECONDS = 60.0
@@ -47,6 +49,7 @@ async def crowd_listen(scene: Scene, target: Target) -> CrowdFigures:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'platform'}"},
         limit=LINE_LIMIT,
     )
     try:
