@@ -1,0 +1,4 @@
+"""Kokoro-82M: small, multilingual, one style pack a voice; English also distilled.
+
+KokoroEngine is in `engine`, what the bundled version consists of in `manifest`.
+"""
