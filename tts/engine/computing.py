@@ -7,6 +7,7 @@ from zlib import crc32
 from tts.engine.config import CoreConfig
 from tts.engine.errors import EngineError, NothingToSpeak, SynthesisFailed, VersionUnavailable
 from tts.engine.host import EngineHost
+from tts.engine.job import EngineKey
 from tts.engine.observer import EngineObserver, StepStats
 from tts.engine.scheduler import Scheduler, Start
 from tts.engine.streams import Streams, Work
@@ -31,6 +32,20 @@ class Computing:
         self._streams = streams
         self._observer = observer
         self._clock = clock
+        self._timed: list[tuple[EngineKey, int, float]] = []
+
+    def account(self, period: float) -> None:
+        """Learn what the steps of the last turn cost; it took `period` in all.
+
+        A listener waits for the whole turn, so scheduling, tokenising and sending
+        count too, shared by the engines in proportion to their steps.
+        """
+        stepping = sum(seconds for _, _, seconds in self._timed)
+        rest = max(0.0, period - stepping)
+        for key, rows, seconds in self._timed:
+            share = seconds / stepping if stepping else 1.0 / len(self._timed)
+            self._scheduler.measured(key, rows, seconds + rest * share)
+        self._timed.clear()
 
     def start(self, starts: Iterable[Start]) -> bool:
         """Prepare new runs within the turn's time; the rest is put off. Says if there is a rest."""
@@ -90,7 +105,7 @@ class Computing:
         ended = self._deliver(results)
         steps = host.traits.kind is EngineKind.STEP
         if steps:
-            self._scheduler.measured(host.key, len(rows), self._clock() - began)
+            self._timed.append((host.key, len(rows), self._clock() - began))
         if steps or results:
             version, profile = host.key
             depth = self._scheduler.depth()

@@ -42,6 +42,7 @@ class CoreLoop:
         self._computing = Computing(config, self._scheduler, self._streams, observer, clock)
         self._removals: list[tuple[str, Future[None]]] = []
         self._drain_until: float | None = None
+        self._began = clock()
 
     def submit(self, request: SpeechRequest) -> None:
         """Take a request in, or end it at once with the error that says why not.
@@ -122,6 +123,8 @@ class CoreLoop:
         what has arrived. `take_events` has what came of it.
         """
         now = self._clock()
+        self._computing.account(now - self._began)
+        self._began = now
         self._expire_drain(now)
         stall_at = self._streams.expire_stalled(now)
         plan = self._scheduler.schedule(now)

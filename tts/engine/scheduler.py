@@ -143,8 +143,10 @@ class Scheduler:
         self._requeue(self._runs[run_id])
 
     def measured(self, key: EngineKey, rows: int, seconds: float) -> None:
-        """One step of a STEP engine, all that came with it, took `seconds` for `rows` rows."""
-        self._engines[key].cost.observe(rows, seconds)
+        """A step of a STEP engine, with all that came with it, took `seconds` for `rows` rows."""
+        engine = self._engines.get(key)
+        if engine is not None:
+            engine.cost.observe(rows, seconds)
 
     def finish(self, request_id: str) -> tuple[int, ...]:
         """Forget a request, whatever its state; returns the runs that its engine must release."""

@@ -13,6 +13,7 @@ from tts.engine.event import (
     SpeechFinished,
     SpeechStarted,
 )
+from tts.engine.stream import default_postprocessor
 from tts.engines.base import EngineKind
 
 KINDS = [EngineKind.STEP, EngineKind.UTTERANCE]
@@ -144,3 +145,19 @@ def test_an_idle_core_wants_no_turn() -> None:
     recorder = Recorder(CoreConfig())
     recorder.add(FakeEngine(recorder.clock))
     assert recorder.core.turn() == float("inf")
+
+
+@pytest.mark.parametrize("speed", [0.5, 1.0, 2.0])
+def test_segments_tile_the_audio_that_the_platforms_own_stage_makes(speed: float) -> None:
+    recorder = Recorder(factory=default_postprocessor)
+    recorder.add(FakeEngine(recorder.clock, fixed=0.01))
+    recorder.speak(speech("r", speed=speed), "abcdefghij", "klmno", "pqrst")
+    recorder.run()
+
+    end = recorder.end("r")
+    borders = [e for e in recorder.of("r") if isinstance(e, SegmentFinished)]
+    assert [b.segment_index for b in borders] == [0, 1, 2]
+    assert [b.start for b in borders] == [0, borders[0].end, borders[1].end]
+    assert borders[-1].end == pytest.approx(end.samples, abs=2)
+    assert end.samples / RATE == pytest.approx(2.0 / speed, rel=0.05)
+    assert end.samples == len(recorder.pcm("r")) // 2
