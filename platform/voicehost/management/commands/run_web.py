@@ -82,6 +82,8 @@ def _run_uvicorn(config: WebConfig) -> None:
         fd=config.fd,
         lifespan="on",
         log_config=None,
+        # Its lines about sockets hold the whole address, and with it a token.
+        log_level="warning",
         access_log=False,
         server_header=False,
         ws_max_size=config.max_message,
