@@ -21,7 +21,7 @@ from tts.consumers.worker.presence import Load, Presence
 from tts.engine.errors import Draining
 from tts.engine.event import EngineEvent
 from tts.gateway.local import EventSink, SpeechCore
-from tts.gateway.transport import Backoff, StreamReader, StreamWriter
+from tts.gateway.transport import Backoff, StreamReader, StreamWriter, tasks_end
 
 log = structlog.get_logger(__name__)
 
@@ -98,10 +98,7 @@ class BatchingConsumer(AsyncConsumer):
             failed = [part for part in parts if part.done()]
             await self._drain(0.0 if failed else grace)
         finally:
-            stopping.cancel()
-            for part in parts:
-                part.cancel()
-            await asyncio.gather(*parts, stopping, return_exceptions=True)
+            await tasks_end([*parts, stopping])
             await self._presence.leave()
         if failed:
             raise WorkerFailed(f"{failed[0].get_name()} ended") from failed[0].exception()
@@ -193,11 +190,13 @@ class BatchingConsumer(AsyncConsumer):
         self._intake.held_refuse(Draining("the worker is stopping", retry_after=1.0))
         self._core.drain(grace)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._intake.idle.wait(), grace + DRAIN_SLACK_SECONDS)
+            async with asyncio.timeout(grace + DRAIN_SLACK_SECONDS):
+                await self._intake.idle.wait()
         self._intake.end_all(Draining("the worker has stopped", retry_after=1.0))
         await self._writer.flush(FLUSH_SECONDS)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.to_thread(self._core.stop, 0.0), CORE_STOP_SECONDS)
+            async with asyncio.timeout(CORE_STOP_SECONDS):
+                await asyncio.to_thread(self._core.stop, 0.0)
 
     async def _hints(self) -> None:
         """Run as a consumer of the channel layer, again whenever that fails."""

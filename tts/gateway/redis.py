@@ -30,6 +30,7 @@ from tts.gateway.transport import (
     StreamWriter,
     client_derive,
     stream_create,
+    tasks_end,
 )
 from tts.gateway.wire import (
     RequestMessage,
@@ -92,7 +93,8 @@ class RedisGateway:
             asyncio.create_task(self._watch(first), name="gateway-watch"),
         ]
         try:
-            await asyncio.wait_for(first.wait(), COMMAND_TIMEOUT)
+            async with asyncio.timeout(COMMAND_TIMEOUT):
+                await first.wait()
         except TimeoutError:
             log.warning("gateway_starts_without_redis", gateway_id=self.gateway_id)
 
@@ -104,9 +106,7 @@ class RedisGateway:
         for stream in list(self._streams.values()):
             await stream.cancel()
         await self._writer.flush(STOP_SECONDS)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await tasks_end(self._tasks)
         try:
             pipeline = self._watcher.pipeline(transaction=False)
             pipeline.delete(self._replies, keys.gateway_beat(self.gateway_id))

@@ -8,7 +8,7 @@ that is gone says so instead of making a stream that nobody reads.
 import asyncio
 import random
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import redis.asyncio
@@ -28,6 +28,7 @@ BLOCK_SECONDS = 2.0
 READ_COUNT = 256
 STREAM_TTL_MS = 10_000
 """Streams outlive their owner by at most this long."""
+CANCEL_AGAIN_SECONDS = 1.0
 BACKOFF_FIRST = 0.05
 BACKOFF_MOST = 1.0
 
@@ -64,6 +65,18 @@ async def stream_create(client: redis.asyncio.Redis, key: str) -> None:
     pipeline.xgroup_destroy(key, "owner")
     pipeline.pexpire(key, STREAM_TTL_MS)
     await pipeline.execute()
+
+
+async def tasks_end(tasks: Collection["asyncio.Task[Any]"]) -> None:
+    """Cancel tasks and wait for their end.
+
+    A cancellation that meets a timeout inside a library can get lost, so it is
+    repeated.
+    """
+    while pending := [task for task in tasks if not task.done()]:
+        for task in pending:
+            task.cancel()
+        await asyncio.wait(pending, timeout=CANCEL_AGAIN_SECONDS)
 
 
 class Backoff:
@@ -190,7 +203,8 @@ class StreamWriter:
     async def flush(self, timeout: float) -> None:
         """Wait until everything has been sent, at most `timeout` seconds."""
         try:
-            await asyncio.wait_for(self._idle.wait(), timeout)
+            async with asyncio.timeout(timeout):
+                await self._idle.wait()
         except TimeoutError:
             log.warning("stream_flush_timeout", waiting=sum(map(len, self._boxes.values())))
 

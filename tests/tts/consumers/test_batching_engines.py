@@ -157,7 +157,7 @@ async def test_a_version_without_weight_is_unloaded_when_nothing_needs_it() -> N
         bench.now += module.RETIRE_SECONDS
         await bench.change()
         await eventually(lambda: bench.core.removed == ["b@1"])
-        await eventually(lambda: bench.loader.retained == {"a@1"})
+        await eventually(lambda: bench.loader.retained == frozenset({"a@1"}))
         assert bench.engines.ready_versions == ("a@1",)
 
 

@@ -295,9 +295,9 @@ async def test_malformed_messages_are_dropped(client: redis.asyncio.Redis) -> No
         gateway_running("g1", client) as gateway,
     ):
         await ready(gateway, "w1")
-        for fields in ({b"f": b"\xc1"}, {b"x": b"y"}, {b"f": b"\x91\x93\xa4open\xa2g1\x80"}):
+        for name, value in ((b"f", b"\xc1"), (b"x", b"y"), (b"f", b"\x91\x93\xa4open\xa2g1\x80")):
             for stream_key in (keys.worker_requests("w1"), keys.gateway_replies("g1")):
-                await client.xadd(stream_key, fields)
+                await client.xadd(stream_key, {name: value})
         async with gateway.open(speech_request(), given("one")) as stream:
             assert finish([e async for e in stream]).reason is FinishReason.COMPLETED
         assert not worker.core.jobs

@@ -179,7 +179,8 @@ class Engines:
             if version in self._versions and profile is BOOT_PROFILE:
                 pause = min(pause, max(0.1, failure.retry_at - self._clock()))
         try:
-            await asyncio.wait_for(self._kick.wait(), pause)
+            async with asyncio.timeout(pause):
+                await self._kick.wait()
         except TimeoutError:
             return
 

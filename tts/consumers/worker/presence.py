@@ -116,7 +116,8 @@ class Presence:
                 continue
             pause = max(0.0, BEAT_SECONDS - (self._clock() - began))
             try:
-                await asyncio.wait_for(self._changed.wait(), pause)
+                async with asyncio.timeout(pause):
+                    await self._changed.wait()
             except TimeoutError:
                 continue
 
