@@ -14,13 +14,14 @@ from tenants.principal import Principal
 from tts.engine.observer import OutcomeObserver
 from tts.engine.outcome import SpeechOutcome
 from tts.gateway.base import SpeechGateway
+from tts.speech.ask import SpeechAsk
 from tts.speech.encoding import SpeechEncoder
 from tts.speech.errors import ServerStopping
 from tts.speech.keeper import RENEW_SECONDS, Keeper
 from tts.speech.order import SpeechOrder
 from tts.speech.plan import Planner
 from tts.speech.ports import Directory, Limiter, RouteLeases, TextSplitter
-from tts.speech.session import SpeechAsk, SpeechSession
+from tts.speech.session import SpeechSession
 from tts.speech.text import TextPiece
 from tts.text.split_config import SplitConfig
 

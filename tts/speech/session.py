@@ -1,14 +1,11 @@
 """One request for speech from its admission to its outcome."""
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from tenants.principal import Principal
 from tts.engine.errors import ErrorCode, error_from_code
 from tts.engine.event import (
     AudioChunk,
@@ -20,14 +17,15 @@ from tts.engine.event import (
 )
 from tts.gateway.base import SpeechStream
 from tts.speech.account import SpeechAccount
+from tts.speech.ask import SpeechAsk
+from tts.speech.flush import Flushes
+from tts.speech.flush import FlushReached as FlushReached
 from tts.speech.hold import Hold
-from tts.speech.order import SpeechOrder
 from tts.speech.plan import SpeechPlan
 from tts.speech.problem import problem_of
-from tts.speech.text import TextFeed, TextPiece, TextSource, WholeText
+from tts.speech.segments import CheckedSegments, segments_chain
+from tts.speech.text import TextFeed, TextSource, WholeText
 from tts.text.errors import NoSpeakableText
-from tts.text.segment import Segment
-from tts.text.split_config import SplitConfig
 
 if TYPE_CHECKING:
     from tts.speech.service import SpeechService
@@ -37,30 +35,7 @@ GRANT_SECONDS = 0.5
 DISCONNECTED = "client_disconnected"
 
 
-@dataclass(frozen=True, slots=True)
-class FlushReached:
-    """All text up to a flush has been spoken: `samples` of audio in all so far."""
-
-    flush_id: str
-    segments: int
-    samples: int
-    characters: int
-
-
 SpeechEvent = EngineEvent | FlushReached
-
-
-@dataclass(frozen=True, slots=True)
-class SpeechAsk:
-    """Who asks for what, by which transport; `received` is a time of the service's clock."""
-
-    principal: Principal
-    order: SpeechOrder
-    request_id: str
-    transport: str
-    received: float
-    text: str | AsyncIterator[TextPiece] = field(repr=False)
-    split: SplitConfig | None = None
 
 
 class SpeechSession:
@@ -81,10 +56,10 @@ class SpeechSession:
         self._text: TextSource = self._source(ask)
         self._hold: Hold | None = None
         self._stream: SpeechStream | None = None
-        self._text_error: Exception | None = None
         self._ungranted = 0
         self._cancelled = False
-        self._marks: deque[tuple[str, int]] = deque()
+        self._flushes = Flushes(self.account)
+        self._segments = CheckedSegments(self._text, service.planner, ask.principal, self.account)
         self._merged: asyncio.Queue[SpeechEvent | BaseException | None] | None = (
             asyncio.Queue() if isinstance(self._text, TextFeed) else None
         )
@@ -157,7 +132,7 @@ class SpeechSession:
     async def _speak(self) -> AsyncGenerator[SpeechEvent]:
         """The events of the stream, opened when the first segment is there."""
         assert self.plan is not None  # noqa: S101 - set by __aenter__
-        async with aclosing(self._checked_segments()) as segments:
+        async with aclosing(self._segments.read(self.plan, self.order.language)) as segments:
             first = await anext(segments, None)
             if first is None:
                 yield self._nothing_said()
@@ -166,7 +141,7 @@ class SpeechSession:
                 yield self._cancelled_event()
                 return
             request = self.plan.request(self.order, self.principal, self.request_id)
-            stream = self._service.gateway.open(request, _chain(first, segments))
+            stream = self._service.gateway.open(request, segments_chain(first, segments))
             async with aclosing(self._stream_events(stream)) as events:
                 async for event in events:
                     yield event
@@ -181,13 +156,13 @@ class SpeechSession:
                 async for event in stream:
                     self._note(event, stream)
                     if isinstance(event, SpeechFinished):
-                        for reached in self._marks_reached(over=not self._cancelled):
+                        for reached in self._flushes.reached(over=not self._cancelled):
                             yield reached
                         yield event
                         return
                     yield event
                     if isinstance(event, SegmentFinished):
-                        for reached in self._marks_reached():
+                        for reached in self._flushes.reached():
                             yield reached
             finally:
                 self._stream = None
@@ -215,39 +190,6 @@ class SpeechSession:
         else:
             merged.put_nowait(None)
 
-    async def _checked_segments(self) -> AsyncGenerator[Segment]:
-        """The segments, each within what the voice speaks.
-
-        An error ends the text here and is raised when what came before it has
-        been spoken; before the first segment it is raised at once.
-        """
-        plan, service = self.plan, self._service
-        assert plan is not None  # noqa: S101 - set by __aenter__
-        try:
-            async with aclosing(self._whole_or_lazy(plan)) as segments:
-                async for segment in segments:
-                    if not plan.speaks_everything:
-                        await service.planner.check_segment(plan, self.principal, segment)
-                    self.account.segments[segment.index] = segment
-                    yield segment
-        except Exception as error:
-            if not self.account.segments:
-                raise
-            self._text_error = error
-
-    async def _whole_or_lazy(self, plan: SpeechPlan) -> AsyncGenerator[Segment]:
-        """All segments at once where one might be beyond the voice: better said before audio."""
-        async with aclosing(self._text.segments(self.order.language)) as segments:
-            if plan.speaks_everything or not isinstance(self._text, WholeText):
-                async for segment in segments:
-                    yield segment
-                return
-            found = [segment async for segment in segments]
-        for segment in found:
-            await self._service.planner.check_segment(plan, self.principal, segment)
-        for segment in found:
-            yield segment
-
     def _nothing_said(self) -> SpeechFinished:
         """The end of a request whose text had nothing to speak."""
         if isinstance(self._text, WholeText):
@@ -271,9 +213,9 @@ class SpeechSession:
             account.sample_rate = event.sample_rate
             account.worker_id = stream.worker_id
         elif isinstance(event, SpeechFinished):
-            if event.reason is FinishReason.COMPLETED and self._text_error is not None:
+            if event.reason is FinishReason.COMPLETED and self._segments.error is not None:
                 account.stages = event.stages
-                raise self._text_error
+                raise self._segments.error
             account.finished(event)
             if event.reason is FinishReason.ERROR:
                 code = event.error_code or ErrorCode.SYNTHESIS_FAILED
@@ -300,21 +242,10 @@ class SpeechSession:
 
     def _flushed(self, flush_id: str, count: int) -> None:
         """A flush has become `count` segments in all; answer at once if they are spoken."""
-        self._marks.append((flush_id, count))
+        self._flushes.mark(flush_id, count)
         if self._merged is not None:
-            for reached in self._marks_reached():
+            for reached in self._flushes.reached():
                 self._merged.put_nowait(reached)
-
-    def _marks_reached(self, *, over: bool = False) -> list[FlushReached]:
-        """The flushes whose segments are all spoken now; all of them when it is `over`."""
-        account = self.account
-        reached = []
-        while self._marks and (over or self._marks[0][1] <= account.finished_segments):
-            flush_id, count = self._marks.popleft()
-            reached.append(
-                FlushReached(flush_id, count, account.samples_received, account.characters_spoken)
-            )
-        return reached
 
     # -- the end -----------------------------------------------------------------
 
@@ -368,9 +299,3 @@ class SpeechSession:
             self.account.ended(FinishReason.CANCELLED, DISCONNECTED)
         else:
             self.account.ended(FinishReason.CANCELLED)
-
-
-async def _chain(first: Segment, rest: AsyncIterator[Segment]) -> AsyncGenerator[Segment]:
-    yield first
-    async for segment in rest:
-        yield segment
