@@ -8,9 +8,6 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3; do \
 VENV := .venv
 BIN := $(VENV)/bin
 MANAGE := $(BIN)/python manage.py
-# Libraries that start a thread for each core fight each other: two cores are the rule here.
-export OMP_NUM_THREADS ?= 2
-export TOKENIZERS_PARALLELISM ?= false
 
 .PHONY: help setup run say test check format lock system-deps setup-dev clean
 

@@ -1,5 +1,7 @@
 """Speech without a server: the bundled model in this process, no database and no Redis."""
 
+import base64
+import hashlib
 import uuid
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
@@ -65,7 +67,14 @@ def local_model() -> LocalModel:
     if reason is None:
         manifest = bundled_manifest()
         return LocalModel(ENGINE, manifest.shards, kokoro_voices(manifest.speakers))
-    return LocalModel("tone", (), tone_voices(), f"Speaking in tones: {reason}.")
+    return LocalModel("tone", (_tone_config(),), tone_voices(), f"Speaking in tones: {reason}.")
+
+
+def _tone_config() -> ShardSpec:
+    content = b"{}"
+    source = f"inline:{base64.b64encode(content).decode()}"
+    digest = hashlib.sha256(content).hexdigest()
+    return ShardSpec("config", "preprocess", (source,), len(content), digest)
 
 
 class LocalSpeaker:

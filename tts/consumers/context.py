@@ -13,6 +13,7 @@ import structlog
 from tenants.principal import Principal
 from tts.audio.format import AudioFormat
 from tts.audio.pcm import FrameSplitter
+from tts.consumers.delivery import Delivery
 from tts.consumers.outbox import Outbox
 from tts.consumers.protocol import AudioTransport, message_encode
 from tts.engine.event import AudioChunk, FinishReason, SpeechFinished, SpeechQueued, SpeechStarted
@@ -22,6 +23,7 @@ from tts.speech.problem import Problem, problem_of
 from tts.speech.service import SpeechService
 from tts.speech.session import FlushReached, SpeechSession
 from tts.speech.text import TextPiece
+from tts.text.split_config import SplitConfig
 
 log = structlog.get_logger(__name__)
 MAX_FRAME = 65_536
@@ -37,6 +39,7 @@ class ContextSettings:
     transport: AudioTransport
     max_buffer_delay: float
     buffer_characters: int
+    split: SplitConfig
 
 
 class SpeechContext:
@@ -67,7 +70,7 @@ class SpeechContext:
         self._pieces: asyncio.Queue[TextPiece | None] = asyncio.Queue()
         self._auto_flush: asyncio.TimerHandle | None = None
         self._session: SpeechSession | None = None
-        self._delivery = _Delivery()
+        self._delivery = Delivery()
         self._flushed_samples = 0
         self._flushed_characters = 0
         self._sequence = 0
@@ -144,7 +147,7 @@ class SpeechContext:
     async def _speak(self, received: float) -> None:
         session = self._service.session(
             self._principal, self._settings.order, self._text(), transport="websocket",
-            received=received,
+            received=received, split=self._settings.split,
         )  # fmt: skip
         async with session:
             self._session = session
@@ -281,35 +284,3 @@ class SpeechContext:
     def _post(self, kind: str, **fields: object) -> None:
         if not self.muted:
             self._outbox.post(message_encode(kind, context_id=self.context_id, **fields))
-
-
-class _Delivery:
-    """Turns what was sent, or what the client says it heard, into credit."""
-
-    def __init__(self) -> None:
-        self.sent_ms = 0.0
-        self._by_playback = False
-        self._rate = 0
-        self._sent = 0
-        self._credited = 0
-
-    async def sent(self, session: SpeechSession, samples: int, rate: int, seconds: float) -> None:
-        """Samples went out; without positions from the client they are credit at once."""
-        self._rate = rate
-        self._sent += samples
-        if not self._by_playback or self._credited == 0:
-            self._credited += samples
-            await session.delivered(samples, seconds)
-
-    async def played(self, session: SpeechSession, milliseconds: float) -> None:
-        """The client heard audio up to here; positions never run backwards or ahead."""
-        self._by_playback = True
-        heard = min(int(milliseconds * self._rate / 1000), self._sent)
-        if heard > self._credited:
-            samples, self._credited = heard - self._credited, heard
-            await session.delivered(samples)
-
-    def settle(self, session: SpeechSession) -> None:
-        """At the end all that was sent counts as delivered."""
-        session.account.samples_delivered += self._sent - self._credited
-        self._credited = self._sent

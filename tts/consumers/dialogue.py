@@ -159,6 +159,7 @@ class Dialogue:
             transport=self.settings.transport,
             max_buffer_delay=self.settings.max_buffer_delay_ms / 1000,
             buffer_characters=self._limits.buffer_characters,
+            split=self.settings.split,
         )
         context = SpeechContext(
             context_id,

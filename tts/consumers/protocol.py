@@ -63,7 +63,7 @@ class SessionUpdate(ClientMessage, tag="session.update"):
     instructions: str | UnsetType | None = UNSET
     audio_transport: AudioTransport | UnsetType | None = UNSET
     split: str | UnsetType | None = UNSET
-    first_chunk_chars: Annotated[int, Meta(ge=10, le=400)] | UnsetType | None = UNSET
+    first_chunk_chars: Annotated[int, Meta(ge=10, le=200)] | UnsetType | None = UNSET
     max_buffer_delay_ms: Annotated[int, Meta(ge=100, le=60000)] | UnsetType | None = UNSET
 
 

@@ -11,6 +11,7 @@ from tts.audio.format import AudioFormat
 from tts.consumers.protocol import AudioTransport, SessionUpdate
 from tts.speech.errors import InvalidParameter
 from tts.speech.order import SpeechOrder, order_from_mapping
+from tts.text.split_config import SplitConfig, SplitMode
 
 _ORDER_FIELDS = (
     "model",
@@ -54,6 +55,7 @@ class SessionSettings:
     )
     transport: AudioTransport = AudioTransport.BINARY
     max_buffer_delay_ms: int = 3000
+    split: SplitConfig = field(default_factory=SplitConfig)
 
     def order(self) -> SpeechOrder:
         """The settings as an order; raises the errors of `order_from_mapping`."""
@@ -73,6 +75,7 @@ class SessionSettings:
         settings = replace(
             self,
             values=values,
+            split=self._split_updated(update),
             transport=_or_default(update.audio_transport, self.transport, AudioTransport.BINARY),
             max_buffer_delay_ms=_or_default(
                 update.max_buffer_delay_ms, self.max_buffer_delay_ms, 3000
@@ -80,6 +83,24 @@ class SessionSettings:
         )
         settings.order()
         return settings
+
+    def _split_updated(self, update: SessionUpdate) -> SplitConfig:
+        default = SplitConfig()
+        mode = _or_default(update.split, self.split.mode, default.mode)
+        first = _or_default(
+            update.first_chunk_chars, self.split.first_max_chars, default.first_max_chars
+        )
+        try:
+            return SplitConfig(
+                mode=SplitMode(mode),
+                first_max_chars=min(first, default.max_chars),
+                min_chars=min(default.min_chars, first),
+            )
+        except ValueError:
+            allowed = ", ".join(SplitMode)
+            raise InvalidParameter(
+                f"Invalid value for 'split': {mode!r}; allowed are {allowed}.", param="split"
+            ) from None
 
     def describe(self) -> dict[str, Any]:
         """The settings as the server reports them."""
@@ -96,6 +117,8 @@ class SessionSettings:
             "instructions": order.instructions or None,
             "audio_transport": self.transport.value,
             "max_buffer_delay_ms": self.max_buffer_delay_ms,
+            "split": self.split.mode.value,
+            "first_chunk_chars": self.split.first_max_chars,
         }
 
 

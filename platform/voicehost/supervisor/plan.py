@@ -1,5 +1,6 @@
 """Which processes one machine runs."""
 
+import itertools
 import secrets
 import sys
 from dataclasses import dataclass
@@ -26,8 +27,12 @@ def plan_make(
     """Plan every process but Redis. `grace` is how many seconds running streams get to finish."""
     shared = {"REDIS_URL": redis_url, "VAR_DIR": str(environment.var_dir)}
 
+    # Counted from METRICS_PORT in the order of the processes; 0 serves none.
+    ports = itertools.count(environment.metrics_port)
+
     def spec(name: str, *arguments: str, fds: tuple[int, ...] = ()) -> ProcessSpec:
         process_id = f"{name}-{secrets.token_hex(4)}"
+        metrics_port = next(ports) if environment.metrics_port else 0
         return ProcessSpec(
             name=name,
             argv=(sys.executable, *arguments),
@@ -35,6 +40,7 @@ def plan_make(
             environment={
                 **shared,
                 "VOICEHOST_PROCESS_ID": process_id,
+                "METRICS_PORT": str(metrics_port),
                 "PYTHONPATH": f"{chdir}:{chdir / 'platform'}",
             },
             pass_fds=fds,

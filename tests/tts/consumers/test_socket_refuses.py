@@ -84,6 +84,8 @@ async def test_own_and_listed_origins_may_connect(speech_platform: Platform) -> 
         ('{"type": "input_text.append", "text": "x", "context_id": "a b"}', "invalid_message"),
         ('{"type": "session.update", "speed": 9}', "invalid_value"),
         ('{"type": "session.update", "response_format": "wav"}', "invalid_value"),
+        ('{"type": "session.update", "split": "word"}', "invalid_value"),
+        ('{"type": "session.update", "first_chunk_chars": 5}', "invalid_message"),
         ('{"type": "playback.position", "ms": -1}', "invalid_message"),
     ],
 )

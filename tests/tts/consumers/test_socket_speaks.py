@@ -130,6 +130,18 @@ async def test_settings_hold_for_the_next_context(speech_platform: Platform) -> 
     assert (request.voice.name, request.speed, request.seed) == ("af_heart", 1.5, 7)
 
 
+async def test_null_gives_a_setting_its_default_back(speech_platform: Platform) -> None:
+    async with connected(speech_platform) as client:
+        await client.send("session.update", split="clause", first_chunk_chars=20, speed=2.0)
+        _, updated = await client.until("session.updated")
+        changed = {name: updated["session"][name] for name in ("split", "first_chunk_chars")}
+        assert changed == {"split": "clause", "first_chunk_chars": 20}
+        await client.send("session.update", split=None, first_chunk_chars=None, speed=None)
+        _, updated = await client.until("session.updated")
+        assert updated["session"]["split"] == "sentence"
+        assert updated["session"]["speed"] == 1.0
+
+
 async def test_session_close_finishes_what_runs(speech_platform: Platform) -> None:
     async with connected(speech_platform) as client:
         await client.send("input_text.append", text="One. Two.")

@@ -10,6 +10,8 @@ import structlog
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from monitoring.exporter import metrics_serve
+
 log = structlog.get_logger(__name__)
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -52,6 +54,7 @@ class Command(BaseCommand):
         # would only fight over them. They read this when they are first imported.
         for name in THREAD_VARIABLES:
             os.environ.setdefault(name, "1")
+        metrics_serve(settings.ENVIRONMENT.metrics_port)
         asyncio.run(self._run(options["worker_id"], lanes, options["device"], options["grace"]))
 
     async def _run(self, worker_id: str, lanes: int, device: str, grace: float) -> None:
@@ -77,7 +80,9 @@ class Command(BaseCommand):
 
     def observers(self) -> list[Any]:
         """The EngineObservers that hear of every engine step."""
-        return []
+        from monitoring.observer import MetricsObserver
+
+        return [MetricsObserver()]
 
 
 def _cores() -> int:
