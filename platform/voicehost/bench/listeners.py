@@ -181,7 +181,11 @@ class Generator:
 
     def _heard(self, listeners: list[Listener], ends: list[BaseException | None]) -> Heard:
         complete = [listener for listener, end in zip(listeners, ends, strict=True) if end is None]
-        failures = [_why(end) for end in ends if end is not None]
+        failures = [
+            f"{_why(end)}, after {listener.playback.received:,} bytes"
+            for listener, end in zip(listeners, ends, strict=True)
+            if end is not None
+        ]
         sizes = [listener.playback.received for listener in complete]
         return Heard(
             complete=len(complete),

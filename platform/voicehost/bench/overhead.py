@@ -32,7 +32,13 @@ MODEL = "tts-1"
 HIBARI_VOICE, FULL_VOICE = "af_heart", "am_michael"
 STAGES = ("text", "queue", "prepare", "compute", "postprocess", "encode", "send")
 STAGE_METRIC = "voicehost_stage_seconds"
-TONES: dict[str, object] = {"mode": "step", "step_seconds": 0.2}
+TONES: dict[str, object] = {
+    "mode": "step",
+    "step_seconds": 0.25,
+    "cost_ms": 150.0,
+    "busy": False,
+}
+"""A step engine on a device of its own: somewhat faster than real time, whatever the batch."""
 RAMP_SECONDS = 4.0
 CROWD_SPARE_SECONDS = 25.0
 """Beyond the audio's own length: the ramp, and room to be late in."""

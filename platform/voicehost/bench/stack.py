@@ -32,6 +32,7 @@ class Stack:
     environment: Mapping[str, str]
     supervisor: int
     metrics_port: int
+    """Where the web process serves its metrics."""
 
     @property
     def url(self) -> str:
@@ -54,11 +55,14 @@ def stack_running(var_dir: Path, **settings: str) -> Iterator[Stack]:
     says. Raises PlatformFailed with the end of its log when it does not get ready.
     """
     port, metrics_port = free_port(), free_port()
+    # One worker serves metrics on METRICS_PORT, the web process on the next (`Plan`).
     environment = {
         **os.environ,
         "VAR_DIR": str(var_dir),
         "HOST": _HOST,
         "PORT": str(port),
+        "SYNTHESIS_WORKERS": "1",
+        "WEB_PROCESSES": "1",
         "METRICS_PORT": str(metrics_port),
         "DATABASE_URL": "",
         "REDIS_URL": "",
@@ -77,7 +81,7 @@ def stack_running(var_dir: Path, **settings: str) -> Iterator[Stack]:
     try:
         _wait_until_ready(process, port, log)
         key = json.loads((var_dir / "credentials.json").read_text())["api_key"]
-        yield Stack(port, key, environment, process.pid, metrics_port)
+        yield Stack(port, key, environment, process.pid, metrics_port + 1)
     finally:
         _stop(process)
 

@@ -1,6 +1,7 @@
 """The tone engine's modes, costs and failures."""
 
 import json
+import time
 
 import pytest
 
@@ -144,3 +145,16 @@ def test_an_empty_shard_means_the_defaults() -> None:
     engine = ToneEngine()
     engine.load(JsonShards(b""), Device(), Profile.HQ, lambda: None)
     assert engine.traits.languages == ("zh", "en")
+
+
+@pytest.mark.parametrize("busy", [True, False])
+def test_cost_is_computed_or_waited(busy: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("tts.engines.tone.engine.time.sleep", waited.append)
+    engine = ToneEngine()
+    shards = JsonShards(json.dumps({"cost_ms": 2.0, "busy": busy}).encode())
+    engine.load(shards, Device(), Profile.STANDARD, lambda: None)
+    began = time.perf_counter()
+    engine.step([])
+    computed = time.perf_counter() - began
+    assert computed >= 0.002 if busy else waited == [0.002]

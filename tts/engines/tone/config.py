@@ -14,9 +14,9 @@ class ToneConfig:
     `mode` is "step" or "utterance"; `batches` (utterance mode) computes all
     utterances that come together in one call. A step or call costs `cost_ms`,
     each of its rows `row_cost_ms`, each second of audio `audio_cost_ms`, all in
-    computing time. A row gains `step_seconds` of audio by a step; in utterance
-    mode audio arrives in pieces of `piece_seconds`. A character sounds for
-    `character_seconds`.
+    computing time; where `busy` is false it is waited, as for a device of its own.
+    A row gains `step_seconds` of audio by a step; in utterance mode audio arrives
+    in pieces of `piece_seconds`. A character sounds for `character_seconds`.
     """
 
     mode: str = "step"
@@ -24,6 +24,7 @@ class ToneConfig:
     cost_ms: float = 0.0
     row_cost_ms: float = 0.0
     audio_cost_ms: float = 0.0
+    busy: bool = True
     step_seconds: float = 0.1
     piece_seconds: float = 1.0
     character_seconds: float = 0.06

@@ -67,12 +67,14 @@ class ToneEngine:
     """Tones in step mode, in utterance mode (a thread pool), or in batched calls.
 
     `spend` is called with the computing seconds that the settings ask for;
-    simulations pass their clock's.
+    simulations pass their clock's. Without it they are computed, or waited
+    where the settings say so.
     """
 
-    def __init__(self, spend: Callable[[float], None] = burn) -> None:
+    def __init__(self, spend: Callable[[float], None] | None = None) -> None:
         self.traits = EngineTraits(EngineKind.STEP, ToneConfig().sample_rate, LANGUAGES)
-        self._spend = spend
+        self._given_spend = spend
+        self._spend = spend or burn
         self._config = ToneConfig()
         self._ids = count()
         self._call_ids = count()
@@ -86,6 +88,8 @@ class ToneEngine:
     ) -> None:
         """Read the shard "config"; every profile sounds the same."""
         self._config = config = parse(shards.read("config"))
+        if self._given_spend is None:
+            self._spend = burn if config.busy else time.sleep
         kind = EngineKind(config.mode)
         self.traits = EngineTraits(
             kind,
