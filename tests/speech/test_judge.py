@@ -6,9 +6,6 @@ import av
 import numpy as np
 import pytest
 
-pytest.importorskip("jiwer")
-pytest.importorskip("opencc")
-
 from tests.speech.judge import (
     DecodeError,
     Recogniser,

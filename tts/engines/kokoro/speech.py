@@ -8,14 +8,16 @@ import numpy as np
 import onnxruntime as ort
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail
 
+from tts.audio.loudness import loudness_lufs
 from tts.engine.errors import NothingToSpeak
 from tts.engine.request import VoicePart
 from tts.engines.base import Samples
-from tts.engines.kokoro.gains import DISTILLED_GAIN_DB
+from tts.engines.kokoro.gains import DISTILLED_GAIN_DB, gain_of
 from tts.engines.kokoro.join import Joiner
 from tts.engines.kokoro.model import (
     MOST_PHONEMES,
     MOST_PHONEMES_DISTILLED,
+    SAMPLE_RATE,
     DistilledModel,
     FullModel,
     RunOptions,
@@ -26,6 +28,10 @@ from tts.engines.kokoro.phonemes import phonemiser, split_phonemes
 from tts.engines.kokoro.speakers import is_british
 from tts.engines.pool import CancelToken, Emit, UtteranceCancelled
 from tts.text.segment import Language
+
+SPAN_LUFS = -19.5
+"""Measured: spans read by themselves come out about half a dB above whole sentences (-20)."""
+MOST_LEVELLING_DB = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +44,9 @@ class Line:
     gain_db: float = 0.0
 
     @property
-    def british(self) -> bool:
-        """Whether English is read as the heaviest part of the voice does."""
-        return is_british(max(self.parts, key=lambda part: part.weight).speaker)
+    def speaker(self) -> str:
+        """The heaviest part of the voice: how a mix reads English, and about how loud it is."""
+        return max(self.parts, key=lambda part: part.weight).speaker
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +122,10 @@ def _speak_full(
         token.check()
         style = models.packs.style(piece.line.parts, len(piece.phonemes))
         audio = model.speak(models.vocabulary.ids(piece.phonemes), style, options)
-        audio = _scaled(audio, piece.line.gain_db)
+        gain_db = piece.line.gain_db
+        if len(script.lines) > 1:
+            gain_db += _levelling_db(piece, audio)
+        audio = _scaled(audio, gain_db)
         emit(joiner.piece(audio, piece.phonemes, last=number == len(pieces)))
 
 
@@ -125,7 +134,7 @@ def _pieces(
 ) -> list[_Piece]:
     pieces: list[_Piece] = []
     for line in script.lines:
-        sentences = phonemiser(line.language, british=line.british)(line.text)
+        sentences = phonemiser(line.language, british=is_british(line.speaker))(line.text)
         passages = sentences if by_sentence else [" ".join(sentences)]
         for passage in passages:
             known = vocabulary.known(passage)
@@ -135,6 +144,15 @@ def _pieces(
     if not pieces:
         raise NothingToSpeak("the text has no sounds that this model knows")
     return pieces
+
+
+def _levelling_db(piece: _Piece, audio: Samples) -> float:
+    """What brings a few words in another language, often said loudly, to a sentence's level."""
+    if not audio.any():
+        return 0.0
+    usual = SPAN_LUFS - gain_of(piece.line.speaker)
+    difference = usual - loudness_lufs(audio, SAMPLE_RATE)
+    return min(MOST_LEVELLING_DB, max(-MOST_LEVELLING_DB, difference))
 
 
 def _scaled(audio: Samples, gain_db: float) -> Samples:
