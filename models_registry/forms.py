@@ -1,8 +1,14 @@
 """Forms of the admin: they check what a service would refuse, before it is called."""
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
 
 from django import forms
+from unfold.widgets import (
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+)
 
 from models_registry.adminsite import BaseInlineFormSet, ModelForm
 from models_registry.batching import Batching
@@ -13,25 +19,46 @@ from models_registry.states import VersionState
 
 
 class RouteForm(ModelForm[Route]):
-    """A route, the reason for a change, and the revision the operator was looking at."""
+    """A route, the reason for a change, and the revision the operator was looking at.
 
+    `tier_names` is set by the project, which knows the tiers; without it any
+    name is taken.
+    """
+
+    tier_names: ClassVar[Callable[[], Iterable[str]] | None] = None
     note = forms.CharField(
         required=False,
         max_length=500,
         help_text="Why the split changes; kept in the history.",
-        widget=forms.TextInput(attrs={"class": "vTextField"}),
+        widget=UnfoldAdminTextInputWidget,
     )
     seen_revision = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
     class Meta:
         model = Route
         fields = ("name", "description", "default_tier", "is_public")
+        labels = {"is_public": "Public"}
+        help_texts = {"name": "What requests call the model."}
+        widgets = {"description": UnfoldAdminTextareaWidget(attrs={"rows": 2})}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if "default_tier" in self.fields and self.tier_names is not None:
+            # A tier that is gone stays on show, and is refused when saved.
+            names = dict.fromkeys((self.initial.get("default_tier") or "", *self.tier_names()))
+            choices = [("", "the key's own"), *((name, name) for name in names if name)]
+            self.fields["default_tier"].widget = UnfoldAdminSelectWidget(choices=choices)
         # Absent in the read-only form that a viewer gets.
         if "seen_revision" in self.fields:
             self.fields["seen_revision"].initial = self.instance.revision
+
+    def clean_default_tier(self) -> str:
+        """Refuse a tier that does not exist."""
+        name = str(self.cleaned_data["default_tier"])
+        known = None if self.tier_names is None else list(self.tier_names())
+        if name and known is not None and name not in known:
+            raise forms.ValidationError(f"There is no tier '{name}'; tiers: {', '.join(known)}.")
+        return name
 
     def clean(self) -> dict[str, Any]:
         """Refuse what was written against an older split."""
@@ -50,6 +77,16 @@ class RouteWeightFormSet(
     BaseInlineFormSet[RouteWeight, Route, "ModelForm[RouteWeight]"],
 ):
     """The weights of a route, checked together."""
+
+    def add_fields(self, form: Any, index: int | None) -> None:
+        """A table has no labels beside its fields: name them for screen readers."""
+        super().add_fields(form, index)
+        for name in ("version", "weight"):
+            if name in form.fields:
+                widget = form.fields[name].widget
+                # The choice of a related row is wrapped in its add and change links.
+                inner = getattr(widget, "widget", widget)
+                inner.attrs["aria-label"] = name.capitalize()
 
     def weights(self) -> dict[str, int]:
         """Version key to weight, as the operator wants it."""
@@ -88,6 +125,11 @@ class ModelVersionForm(ModelForm[ModelVersion]):
     class Meta:
         model = ModelVersion
         fields = ("state", "max_slots", "max_batch", "max_wait_ms")
+        labels = {
+            "max_slots": "Most slots",
+            "max_batch": "Largest batch",
+            "max_wait_ms": "Longest wait (ms)",
+        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

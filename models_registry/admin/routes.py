@@ -25,6 +25,9 @@ class RouteWeightInline(TabularInline[RouteWeight, Route]):
     fields = ("version", "weight", "share")
     readonly_fields = ("share",)
     extra = 0
+    hide_title = True
+    verbose_name = "version"
+    verbose_name_plural = "traffic split"
 
     @column("share of callers")
     def share(self, row: RouteWeight) -> str:
@@ -40,11 +43,14 @@ class RouteAdmin(ModelAdmin[Route]):
 
     form = RouteForm
     list_display = ("name", "split", "default_tier", "is_public", "revision")
-    list_filter = ("is_public",)
+    list_filter = ("is_public", "default_tier")
+    list_filter_submit = True
     search_fields = ("name", "description")
+    search_help_text = "Name or description"
+    warn_unsaved_form = True
     fieldsets = (
         (None, {"fields": ("name", "description", "default_tier", "is_public")}),
-        ("Change", {"fields": ("note", "seen_revision")}),
+        ("Reason for a change of the split", {"fields": ("note", "seen_revision")}),
     )
     inlines = (RouteWeightInline,)
     actions = ("rollback_selected",)
@@ -152,8 +158,11 @@ class RouteEventAdmin(ReadOnly, ModelAdmin[RouteEvent]):
 
     list_display = ("at", "route_name", "kind", "before_text", "after_text", "actor", "note")
     list_filter = ("route_name", "kind")
+    list_filter_submit = True
     search_fields = ("route_name", "actor", "note")
+    search_help_text = "Route, user or note"
     date_hierarchy = "at"
+    fields = ("at", "route_name", "kind", "actor", "before_text", "after_text", "note")
 
     @column("before")
     def before_text(self, event: RouteEvent) -> str:

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -52,7 +53,10 @@ class SpeechModelAdmin(ModelAdmin[SpeechModel]):
 
     list_display = ("name", "engine", "description", "created_at")
     search_fields = ("name", "description")
+    search_help_text = "Name or description"
     list_filter = ("engine",)
+    list_filter_submit = True
+    warn_unsaved_form = True
     fields = ("name", "engine", "description")
     inlines = (VersionInline,)
 
@@ -83,10 +87,15 @@ class ModelVersionAdmin(ModelAdmin[ModelVersion]):
     """Versions: state and batching can be changed, everything else is what was imported."""
 
     form = ModelVersionForm
-    list_display = ("key", "state_label", "engine", "max_slots", "max_batch", "max_wait_ms")
+    list_display = (
+        "key", "state_label", "engine", "traffic", "max_slots", "max_batch", "max_wait_ms",
+    )  # fmt: skip
     list_filter = ("state", "model")
+    list_filter_submit = True
     list_select_related = ("model",)
     search_fields = ("key",)
+    search_help_text = "Key, such as kokoro@1.0"
+    warn_unsaved_form = True
     readonly_fields = ("key", "engine", "failure_reason", "created_at", "manifest_pretty")
     fieldsets = (
         (None, {"fields": ("key", "engine", "state", "failure_reason", "created_at")}),
@@ -99,6 +108,16 @@ class ModelVersionAdmin(ModelAdmin[ModelVersion]):
     def state_label(self, version: ModelVersion) -> str:
         """The state, coloured."""
         return version.state
+
+    @column("routes")
+    def traffic(self, version: ModelVersion) -> str:
+        """The routes that send it traffic."""
+        names = [weight.route.name for weight in version.weights.all() if weight.weight]
+        return ", ".join(names) or "–"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ModelVersion]:
+        """With the routes of each."""
+        return super().get_queryset(request).prefetch_related("weights__route")
 
     @column("engine", ordering="model__engine")
     def engine(self, version: ModelVersion) -> str:

@@ -3,25 +3,36 @@
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminTextareaWidget
+from unfold.widgets import (
+    UnfoldAdminCheckboxSelectMultipleWidget,
+    UnfoldAdminDateWidget,
+    UnfoldAdminSplitDateTimeWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTimeWidget,
+)
 
 from tenants.choices import Scope
 from tenants.errors import InvalidValue
-from tenants.models import ApiKey, QualityTier
+from tenants.models import ApiKey, QualityTier, Tenant
 from tenants.services import expiry_check
 
 if TYPE_CHECKING:
+    TenantModelForm = forms.ModelForm[Tenant]
     TierModelForm = forms.ModelForm[QualityTier]
     KeyModelForm = forms.ModelForm[ApiKey]
 else:
     # Generic for the type checker only.
-    TierModelForm = KeyModelForm = forms.ModelForm
+    TenantModelForm = TierModelForm = KeyModelForm = forms.ModelForm
 
 
 class LinesField(forms.CharField):
     """A list of strings, one a line."""
 
     widget = UnfoldAdminTextareaWidget
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.widget.attrs["rows"] = 4
 
     def prepare_value(self, value: Any) -> Any:
         """The list as lines."""
@@ -36,11 +47,42 @@ class LinesField(forms.CharField):
         return bool((initial or []) != self.to_python(data))
 
 
+class MomentWidget(UnfoldAdminSplitDateTimeWidget):
+    """Date and time side by side, each with a name of its own for screen readers."""
+
+    def __init__(self, label: str) -> None:
+        super().__init__()
+        self.widgets = [
+            UnfoldAdminDateWidget({"placeholder": "Date", "aria-label": f"{label}: date"}),
+            UnfoldAdminTimeWidget({"placeholder": "Time", "aria-label": f"{label}: time"}),
+        ]
+
+
+class TenantForm(TenantModelForm):
+    """A tenant and the limits of its own."""
+
+    class Meta:
+        model = Tenant
+        fields = (
+            "name",
+            "slug",
+            "is_active",
+            "concurrency",
+            "requests_per_minute",
+            "characters_per_minute",
+        )
+        labels = {"is_active": "Active", "concurrency": "Requests at the same time"}
+        help_texts = {
+            "slug": "The short name that commands use.",
+            "is_active": "While this is off, all its keys are refused. Nothing is deleted.",
+        }
+
+
 class QualityTierForm(TierModelForm):
     """A tier, its models one a line."""
 
     allowed_models = LinesField(
-        required=False, help_text="Names of models, one a line; none means every model."
+        required=False, help_text="Names of routes, one a line; none means every public one."
     )
 
     class Meta:
@@ -57,6 +99,22 @@ class QualityTierForm(TierModelForm):
             "max_queue_seconds",
             "allowed_models",
         )
+        labels = {
+            "concurrency": "Requests at the same time",
+            "max_characters": "Longest text",
+            "max_queue_seconds": "Longest wait (s)",
+        }
+        help_texts = {
+            "name": "What requests call it (quality_tier).",
+            "rank": "A key may also use every tier of a lower rank.",
+            "priority": "Who goes first when requests wait.",
+            "profile": "How much quality the engine trades for speed.",
+            "concurrency": "For each key, and for its tenant as a whole.",
+            "requests_per_minute": "For each key, and for its tenant as a whole.",
+            "characters_per_minute": "For each key, and for its tenant as a whole.",
+            "max_characters": "Characters in one request.",
+            "max_queue_seconds": "Requests that would wait longer are refused at once.",
+        }
 
 
 class ApiKeyForm(KeyModelForm):
@@ -66,11 +124,21 @@ class ApiKeyForm(KeyModelForm):
         choices=Scope.choices,
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
         initial=list(Scope.values),
+        help_text="What the key may be used for.",
+    )
+    expires_at = forms.SplitDateTimeField(
+        required=False,
+        widget=MomentWidget("Expires at"),
+        help_text="UTC; empty: never.",
     )
 
     class Meta:
         model = ApiKey
         fields = ("tenant", "name", "tier", "scopes", "expires_at")
+        help_texts = {
+            "name": "What the key is for; shown in lists.",
+            "tier": "The highest tier that its requests may use, and the one they get unasked.",
+        }
 
     def clean_expires_at(self) -> Any:
         """Refuse an end in the past where it is new."""
@@ -88,3 +156,13 @@ class ApiKeyForm(KeyModelForm):
         if self.instance._state.adding and not tenant.is_active:
             raise forms.ValidationError("This tenant is deactivated: activate it first.")
         return tenant
+
+
+def form_changes(form: "forms.ModelForm[Any]") -> Any:
+    """What the form changed, as a service takes it."""
+    return {name: form.cleaned_data[name] for name in form.changed_data}
+
+
+def row_mirror(target: Any, saved: Any) -> None:
+    """Let the instance that the admin holds be the row that the service saved."""
+    target.__dict__.update(saved.__dict__)

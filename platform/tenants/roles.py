@@ -9,7 +9,7 @@ from django.db.models import Q
 VIEW = ("view",)
 EDIT = ("view", "add", "change")
 ALL = ("view", "add", "change", "delete")
-APPS = ("tenants", "models_registry", "tts", "auditlog", "auth", "django_celery_beat")
+APPS = ("tenants", "models_registry", "tts", "auditlog", "auth", "django_celery_beat", "voicehost")
 
 
 @dataclass(frozen=True, slots=True)

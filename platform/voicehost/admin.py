@@ -9,10 +9,12 @@ from django.http.response import HttpResponseRedirect
 from django.urls import reverse
 
 from models_registry.adminsite import ModelAdmin
+from voicehost import schedule_admin  # noqa: F401 (registers the scheduled tasks)
 from voicehost.models import PlatformSettings
 from voicehost.services import platform_settings_update
 
 auditlog.register(PlatformSettings, exclude_fields=["updated_at"])
+admin.site.index_title = "Overview"
 
 
 @admin.register(PlatformSettings)
@@ -34,6 +36,7 @@ class PlatformSettingsAdmin(ModelAdmin[PlatformSettings]):
         self, request: HttpRequest, extra_context: dict[str, str] | None = None
     ) -> HttpResponse:
         """Open the row instead of a list of one."""
+        # The migrations made the row; a flushed database has none.
         row, _ = PlatformSettings.objects.get_or_create(pk=1)
         return HttpResponseRedirect(
             reverse("admin:voicehost_platformsettings_change", args=[row.pk])

@@ -136,31 +136,30 @@ def test_issued_secret_is_shown_on_one_page_and_never_again(
         assert key.digest not in later
 
 
-def test_keys_are_rotated_and_revoked_from_list_and_page(
-    sign_in: Callable[[str], Client], issue: Issue, tenant: Tenant
+@pytest.mark.parametrize("from_list", [True, False])
+def test_keys_are_rotated_and_revoked_once_a_person_has_said_yes(
+    sign_in: Callable[[str], Client], issue: Issue, tenant: Tenant, from_list: bool
 ) -> None:
     first, _ = issue(name="first")
     client = sign_in("tenant manager")
-    page = post(
-        client, "tenants_apikey_changelist",
-        {"action": "rotate", "_selected_action": [str(first.pk)]},
-    )  # fmt: skip
-    assert len(re.findall(r"vh_[a-z0-9]{8}_[\w-]{43}", page.content.decode())) == 1
+
+    def press(action: str, key: ApiKey, **more: str) -> Any:
+        if from_list:
+            data = {"action": action, "_selected_action": [str(key.pk)], **more}
+            return post(client, "tenants_apikey_changelist", data)
+        return post(client, f"tenants_apikey_{action}_one", more, key.pk)
+
+    asked = press("rotate", first).content.decode()
+    assert first.prefix in asked
+    assert not ApiKey.objects.exclude(revoked_at=None).exists()
+    page = press("rotate", first, confirmed="yes")
+    (secret,) = re.findall(r"vh_[a-z0-9]{8}_[\w-]{43}", page.content.decode())
     first.refresh_from_db()
     assert first.revoked_at is not None
-    second = ApiKey.objects.exclude(pk=first.pk).get()
-    page = post(
-        client, "tenants_apikey_change",
-        KEY_FORM | {"tier": second.tier_id, "tenants_apikey_rotate_this": "1"}, second.pk,
-    )  # fmt: skip
-    found = re.search(r"vh_[a-z0-9]{8}_[\w-]{43}", page.content.decode())
-    assert found is not None
-    third = ApiKey.objects.get(digest=secret_digest(found[0]))
-    answer = post(
-        client, "tenants_apikey_change",
-        KEY_FORM | {"tier": third.tier_id, "tenants_apikey_revoke_this": "1"}, third.pk,
-    )  # fmt: skip
-    assert answer.status_code == 302
+    second = ApiKey.objects.get(digest=secret_digest(secret))
+    assert second.name == "first"
+    assert "good" in press("revoke", second).content.decode()
+    assert press("revoke", second, confirmed="yes").status_code == 302
     assert not ApiKey.objects.filter(revoked_at=None).exists()
 
 
@@ -168,10 +167,9 @@ def test_viewer_cannot_run_actions(sign_in: Callable[[str], Client], issue: Issu
     key, _ = issue()
     client = sign_in("viewer")
     for action in ("revoke", "rotate"):
-        post(
-            client, "tenants_apikey_changelist",
-            {"action": action, "_selected_action": [str(key.pk)]},
-        )  # fmt: skip
+        yes = {"action": action, "_selected_action": [str(key.pk)], "confirmed": "yes"}
+        post(client, "tenants_apikey_changelist", yes)
+        assert post(client, f"tenants_apikey_{action}_one", yes, key.pk).status_code == 403
     key.refresh_from_db()
     assert key.revoked_at is None
     assert ApiKey.objects.count() == 1

@@ -3,10 +3,10 @@
 from typing import Any
 
 import environ
-from django.urls import reverse_lazy
 
 from voicehost.env import ROOT, environment_read
 from voicehost.logs import logging_config
+from voicehost.settings.unfold import UNFOLD as UNFOLD
 
 ENVIRONMENT = environment_read()
 VAR_DIR = ENVIRONMENT.var_dir
@@ -60,6 +60,8 @@ ASGI_APPLICATION = "voicehost.asgi.application"
 TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
+        # Before the apps' own, so that a template of the admin's library can be replaced.
+        "DIRS": [ROOT / "platform" / "voicehost" / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -159,50 +161,3 @@ CORS_EXPOSE_HEADERS = [
 LOGGING_CONFIG = None
 LOGGING = logging_config(level=ENVIRONMENT.log_level, json=ENVIRONMENT.log_json)
 PROMETHEUS_EXPORT_MIGRATIONS = False
-
-UNFOLD: dict[str, Any] = {
-    "SITE_TITLE": "Voicehost",
-    "SITE_HEADER": "Voicehost",
-    "SITE_SYMBOL": "graphic_eq",
-    "SHOW_HISTORY": True,
-    "SIDEBAR": {
-        "show_search": True,
-        "navigation": [
-            {
-                "title": "Tenants",
-                "items": [
-                    {"title": "Tenants", "icon": "domain",
-                     "link": reverse_lazy("admin:tenants_tenant_changelist")},
-                    {"title": "API keys", "icon": "key",
-                     "link": reverse_lazy("admin:tenants_apikey_changelist")},
-                    {"title": "Quality tiers", "icon": "tune",
-                     "link": reverse_lazy("admin:tenants_qualitytier_changelist")},
-                ],
-            },
-            {
-                "title": "Speech",
-                "items": [
-                    {"title": "Voices", "icon": "record_voice_over",
-                     "link": reverse_lazy("admin:tts_voice_changelist")},
-                    {"title": "Routes", "icon": "alt_route",
-                     "link": reverse_lazy("admin:models_registry_route_changelist")},
-                    {"title": "Models", "icon": "deployed_code",
-                     "link": reverse_lazy("admin:models_registry_speechmodel_changelist")},
-                    {"title": "Versions", "icon": "layers",
-                     "link": reverse_lazy("admin:models_registry_modelversion_changelist")},
-                ],
-            },
-            {
-                "title": "Access",
-                "items": [
-                    {"title": "Users", "icon": "person",
-                     "link": reverse_lazy("admin:auth_user_changelist")},
-                    {"title": "Roles", "icon": "group",
-                     "link": reverse_lazy("admin:auth_group_changelist")},
-                    {"title": "Audit log", "icon": "history",
-                     "link": reverse_lazy("admin:auditlog_logentry_changelist")},
-                ],
-            },
-        ],
-    },
-}  # fmt: skip

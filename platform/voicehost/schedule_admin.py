@@ -1,0 +1,78 @@
+"""Scheduled tasks (Celery beat) in the admin's own look."""
+
+# Unfold and django-celery-beat carry no types.
+# mypy: disallow-subclassing-any=False
+
+from typing import Any
+
+from django.contrib import admin
+from django_celery_beat.admin import ClockedScheduleAdmin as BeatClockedScheduleAdmin
+from django_celery_beat.admin import CrontabScheduleAdmin as BeatCrontabScheduleAdmin
+from django_celery_beat.admin import PeriodicTaskAdmin as BeatPeriodicTaskAdmin
+from django_celery_beat.admin import PeriodicTaskForm, TaskSelectWidget
+from django_celery_beat.models import (
+    ClockedSchedule,
+    CrontabSchedule,
+    IntervalSchedule,
+    PeriodicTask,
+    SolarSchedule,
+)
+from unfold.admin import ModelAdmin
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+
+from tenants.forms import MomentWidget
+
+for _model in (ClockedSchedule, CrontabSchedule, IntervalSchedule, PeriodicTask, SolarSchedule):
+    admin.site.unregister(_model)
+
+
+class TaskSelect(UnfoldAdminSelectWidget, TaskSelectWidget):
+    """The tasks that the code has."""
+
+
+class ScheduledTaskForm(PeriodicTaskForm):
+    """A task and when it runs."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Absent in the read-only form that a viewer gets.
+        for name, widget in (
+            ("task", UnfoldAdminTextInputWidget()),
+            ("regtask", TaskSelect()),
+            ("start_time", MomentWidget("Start")),
+            ("expires", MomentWidget("Expires")),
+        ):
+            if name in self.fields:
+                self.fields[name].widget = widget
+
+
+@admin.register(PeriodicTask)
+class ScheduledTaskAdmin(BeatPeriodicTaskAdmin, ModelAdmin):
+    """What runs when."""
+
+    form = ScheduledTaskForm
+    list_display = ("name", "enabled", "scheduler", "last_run_at", "total_run_count")
+    list_filter = ("enabled", "one_off")
+    list_filter_submit = True
+    search_help_text = "Name or task"
+    date_hierarchy = None
+
+
+@admin.register(CrontabSchedule)
+class CrontabScheduleAdmin(BeatCrontabScheduleAdmin, ModelAdmin):
+    """Times of the day and week."""
+
+
+@admin.register(ClockedSchedule)
+class ClockedScheduleAdmin(BeatClockedScheduleAdmin, ModelAdmin):
+    """Single moments."""
+
+
+@admin.register(IntervalSchedule)
+class IntervalScheduleAdmin(ModelAdmin):
+    """Every so often."""
+
+
+@admin.register(SolarSchedule)
+class SolarScheduleAdmin(ModelAdmin):
+    """Sunrise, sunset and the like."""
