@@ -2,3 +2,6 @@
 
 KokoroEngine is in `engine`, what the bundled version consists of in `manifest`.
 """
+
+SAMPLE_RATE = 24_000
+"""Of both networks, in Hz."""

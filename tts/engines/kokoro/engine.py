@@ -17,9 +17,9 @@ from tts.engines.base import (
     SynthesisParams,
     Utterance,
 )
+from tts.engines.kokoro import SAMPLE_RATE
 from tts.engines.kokoro.manifest import missing_packages
 from tts.engines.kokoro.model import (
-    SAMPLE_RATE,
     DistilledModel,
     FullModel,
     StylePacks,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tts.engines.base import Samples
-from tts.engines.kokoro.model import SAMPLE_RATE
+from tts.engines.kokoro import SAMPLE_RATE
 
 WORD_PAUSE = 0.06
 MARK_PAUSE = 0.14

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tts.engine.errors import VersionUnavailable
-from tts.engines.kokoro.model import SAMPLE_RATE
+from tts.engines.kokoro import SAMPLE_RATE
 from tts.engines.kokoro.speakers import BUNDLED, Speaker, speakers_of
 from tts.engines.shards import ShardSpec, source_path
 

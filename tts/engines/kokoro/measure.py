@@ -17,9 +17,9 @@ import numpy as np
 from tts.audio.loudness import fixed_gain_db
 from tts.engine.request import Profile, VoicePart, VoiceSpec
 from tts.engines.base import Device, Samples, SynthesisParams
+from tts.engines.kokoro import SAMPLE_RATE
 from tts.engines.kokoro.engine import DISTILLED_SPEAKER, EDGE_SECONDS, KokoroEngine
 from tts.engines.kokoro.manifest import bundled_manifest
-from tts.engines.kokoro.model import SAMPLE_RATE
 from tts.engines.kokoro.speakers import Speaker
 from tts.engines.shards import LocalShards
 from tts.text.segment import Language, LanguageSpan, Segment

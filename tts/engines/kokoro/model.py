@@ -13,7 +13,6 @@ from tts.engine.errors import SynthesisFailed, VersionUnavailable
 from tts.engine.request import VoicePart
 from tts.engines.base import Samples
 
-SAMPLE_RATE = 24_000
 MOST_PHONEMES = 510
 """What one call of the full model takes, between the two pads."""
 MOST_PHONEMES_DISTILLED = 400

@@ -12,12 +12,12 @@ from tts.audio.loudness import loudness_lufs
 from tts.engine.errors import NothingToSpeak
 from tts.engine.request import VoicePart
 from tts.engines.base import Samples
+from tts.engines.kokoro import SAMPLE_RATE
 from tts.engines.kokoro.gains import DISTILLED_GAIN_DB, gain_of
 from tts.engines.kokoro.join import Joiner
 from tts.engines.kokoro.model import (
     MOST_PHONEMES,
     MOST_PHONEMES_DISTILLED,
-    SAMPLE_RATE,
     DistilledModel,
     FullModel,
     RunOptions,
