@@ -1,7 +1,7 @@
 """Forms of the admin: they check what a service would refuse, before it is called."""
 
-from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from collections.abc import Iterable
+from typing import Any, ClassVar, Protocol
 
 from django import forms
 from unfold.widgets import (
@@ -18,6 +18,13 @@ from models_registry.services import split_check
 from models_registry.states import VersionState
 
 
+class TierNames(Protocol):
+    """Says which quality tiers there are, lowest first."""
+
+    def __call__(self) -> Iterable[str]:
+        """Their names."""
+
+
 class RouteForm(ModelForm[Route]):
     """A route, the reason for a change, and the revision the operator was looking at.
 
@@ -25,7 +32,7 @@ class RouteForm(ModelForm[Route]):
     name is taken.
     """
 
-    tier_names: ClassVar[Callable[[], Iterable[str]] | None] = None
+    tier_names: ClassVar[TierNames | None] = None
     note = forms.CharField(
         required=False,
         max_length=500,

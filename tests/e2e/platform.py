@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,15 +110,13 @@ def _wait_until_ready(process: subprocess.Popen[bytes], port: int, log_path: Pat
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise AssertionError(f"serve ended:\n{log_path.read_text()[-5000:]}")
-        try:
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        # An answer may also be cut off: a web process that is just starting.
+        with closing(connection), suppress(OSError, http.client.HTTPException):
             connection.request("GET", "/readyz")
             response = connection.getresponse()
             body = response.read()
-            connection.close()
             if response.status == 200:
                 return
-        except OSError:
-            pass
         time.sleep(0.2)
     raise AssertionError(f"not ready: {body!r}\n{log_path.read_text()[-5000:]}")
