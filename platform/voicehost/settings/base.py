@@ -3,6 +3,7 @@
 from typing import Any
 
 import environ
+from corsheaders.defaults import default_headers
 
 from voicehost.env import ROOT, environment_read
 from voicehost.logs import logging_config
@@ -143,6 +144,26 @@ CONTENT_SECURITY_POLICY = {
 
 CORS_ALLOWED_ORIGINS = list(ENVIRONMENT.cors_origins)
 CORS_URLS_REGEX = r"^/v1/.*$"
+# OpenAI's browser client describes itself in headers of its own.
+CORS_ALLOW_HEADERS = (
+    *default_headers,
+    "openai-organization",
+    "openai-project",
+    *(
+        f"x-stainless-{name}"
+        for name in (
+            "arch",
+            "helper-method",
+            "lang",
+            "os",
+            "package-version",
+            "retry-count",
+            "runtime",
+            "runtime-version",
+            "timeout",
+        )
+    ),
+)
 CORS_EXPOSE_HEADERS = [
     "server-timing",
     "x-request-id",
