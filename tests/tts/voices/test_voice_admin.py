@@ -82,9 +82,7 @@ def test_voices_are_listed_and_taken_out_of_use(heart: Voice, admin_client: Clie
     assert "af_heart" in admin_client.get(listed, {"q": "heart"}).content.decode()
     data = {"action": "deactivate", "_selected_action": [heart.pk]}
     admin_client.post(listed, data)
-    heart.refresh_from_db()
-    assert not heart.is_active
+    assert not Voice.objects.get(pk=heart.pk).is_active
     admin_client.post(listed, data | {"action": "activate"})
-    heart.refresh_from_db()
-    assert heart.is_active
+    assert Voice.objects.get(pk=heart.pk).is_active
     assert admin_client.get(reverse("admin:tts_voice_delete", args=[heart.pk])).status_code == 403
