@@ -18,6 +18,7 @@ from voicehost.server.config import WebConfig
 from voicehost.server.server import WebServer
 
 BLOCK = b"x" * 10_000
+LARGE = 5_000_000
 state: dict[str, Any] = {"sent": 0, "events": []}
 platform: Any = None
 speech: Any = None
@@ -58,6 +59,10 @@ async def http(path: str, receive: Any, send: Any) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": []})
     if path == "/flood":
         await flood({"type": "http.response.body", "body": BLOCK, "more_body": True}, receive, send)
+        return
+    if path == "/large":
+        await send({"type": "http.response.body", "body": bytes(LARGE)})
+        state["events"].append("large was sent")
         return
     if path in {"/break", "/raise"}:
         await send({"type": "http.response.body", "body": b"part", "more_body": True})

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import websockets.sync.client
 
+from tests.project.server_app import LARGE
 from tests.project.server_process import Server, request_bytes, server_running
 from tests.tts.speech.speech_fakes import RATE, SECRET
 
@@ -58,6 +59,19 @@ def test_http_sender_goes_on_when_the_client_reads(server: Server) -> None:
         while got < 10_000_000:
             got += len(client.recv(1_000_000))
         assert server.stats()["sent"] >= 9_000_000
+
+
+def test_http_sender_of_a_whole_answer_does_not_wait_for_a_slow_client(server: Server) -> None:
+    with server.connect(receive_buffer=4_096) as client:
+        client.sendall(request_bytes("/large"))
+        # The last message needs no room: what is written is in the server's hands.
+        wait_for(lambda: "large was sent" in server.stats()["events"], STALL / 2)
+        time.sleep(STALL * 1.5)
+        got = 0
+        while got < LARGE:
+            piece = client.recv(1_000_000)
+            assert piece
+            got += len(piece)
 
 
 def test_websocket_sender_waits_and_is_given_up(server: Server) -> None:

@@ -90,9 +90,13 @@ class SpeechRequest(WebRequest):  # type: ignore[misc]
         super().handle_reply(message)
 
     def finish(self) -> None:
-        """End the response; its producer must be gone by then."""
+        """End the response; its producer must be gone by then.
+
+        A producer that is gone is never resumed, so whoever waits for room is let go here.
+        """
         if self.producer is not None:
             self.unregisterProducer()
+        self.flow.stopProducing()
         super().finish()
 
     def connectionLost(self, reason: Any) -> None:
