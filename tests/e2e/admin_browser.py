@@ -6,7 +6,15 @@ from contextlib import contextmanager
 from typing import Any
 
 import httpx
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Locator,
+    Page,
+    Request,
+    Response,
+    sync_playwright,
+)
 
 from tests.e2e.platform import Platform
 from tests.requirement import program
@@ -71,14 +79,17 @@ class Admin:
 
     def save(self) -> None:
         """Press Save, and wait for the page that answers."""
+        self.follow(self.page.get_by_role("button", name="Save", exact=True))
+
+    def follow(self, link: Locator) -> None:
+        """Press a link or button, and wait for the page that answers."""
         with self.page.expect_navigation():
-            self.page.get_by_role("button", name="Save", exact=True).click()
+            link.click()
 
     def find(self, listed: str, name: str) -> Page:
         """Search the list `listed` for `name` and open what is found."""
         self.open(f"{listed}/?q={name}")
-        self.page.locator("#result_list tbody a").filter(has_text=name).first.click()
-        self.page.wait_for_load_state()
+        self.follow(self.page.locator("#result_list tbody a").filter(has_text=name).first)
         return self.page
 
     def message(self) -> str:

@@ -83,8 +83,7 @@ def test_overview_shows_counts_routes_and_the_living(admin: Admin) -> None:
     for text in ("Active tenants", "Live API keys", "tts-1", "synthesizer", "READY", "Latest"):
         assert text in shown
     assert "no worker has it" not in shown
-    admin.page.locator("#content").get_by_role("link", name="API documentation").click()
-    admin.page.wait_for_load_state()
+    admin.follow(admin.page.locator("#content").get_by_role("link", name="API documentation"))
     assert admin.page.url.endswith("/v1/docs")
     admin.page.get_by_text("/v1/models").first.wait_for()
 
