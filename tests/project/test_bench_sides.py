@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Awaitable, Callable
 
 from voicehost.bench.budget import Budget
 from voicehost.bench.client import Spoken
@@ -71,16 +72,27 @@ async def test_rounds_change_sides_and_start() -> None:
     engine, platform = Side("engine", order), Side("platform", order)
     inside: list[bool] = []
 
-    async def meanwhile(work: "asyncio.Future[None] | object") -> Round:
+    async def meanwhile(work: Callable[[], Awaitable[Round]]) -> Round:
         inside.append(True)
-        return await work()  # type: ignore[operator, no-any-return]
+        return await work()
 
     ours, theirs = await rounds_speak(
-        engine.speak, platform.speak, TEXTS, Budget(1e-9, Clock()), meanwhile
+        (engine.speak, platform.speak), TEXTS, CONCURRENCY, Budget(6.5, Clock()), meanwhile
     )
     turns = [name for name, before in zip(order, [None, *order], strict=False) if name != before]
-    # The first turn of each is not counted.
-    assert turns == ["engine", "platform", "engine", "platform", "engine"]
+    assert turns == ["engine", "platform", "engine"]
     assert ours.requests == theirs.requests == 2 * CONCURRENCY
     assert len(inside) == 2
     assert ours.rate > 0
+
+
+async def test_one_turn_is_measured_without_any_budget() -> None:
+    side = Side("either", [])
+
+    async def meanwhile(work: Callable[[], Awaitable[Round]]) -> Round:
+        return await work()
+
+    ours, theirs = await rounds_speak(
+        (side.speak, side.speak), TEXTS, CONCURRENCY, Budget(1e-9, Clock()), meanwhile
+    )
+    assert ours.requests == theirs.requests == CONCURRENCY

@@ -42,6 +42,8 @@ TONES: dict[str, object] = {
 RAMP_SECONDS = 4.0
 CROWD_SPARE_SECONDS = 25.0
 """Beyond the audio's own length: the ramp, and room to be late in."""
+FULL_ROUND, HIBARI_ROUND = CONCURRENCY, 8 * CONCURRENCY
+"""Requests of one closed loop: some seconds each."""
 CROWD_SHARE = 55.0
 """Seconds of the budget that are kept for the crowd."""
 MS = 1000.0
@@ -140,16 +142,16 @@ class Overhead:
         budget = self._run.budget
         spare = 0.0 if self._run.options["only"] else CROWD_SHARE
         part = budget.part(max(0.1, 1.0 - spare / max(budget.left, 1.0)), most=70.0)
-        engine, platform = await sides.both(self._full, SHORT)
-        ours, theirs = await rounds_speak(engine, platform, SHORT, part, _as_it_is)
+        both = await sides.both(self._full, SHORT)
+        ours, theirs = await rounds_speak(both, SHORT, FULL_ROUND, part, _as_it_is)
         self._rates("full Kokoro", ours, theirs, ">= 0.9")
 
     async def _throughput_hibari(self, sides: Sides) -> None:
         self._say(f"hibari: {CONCURRENCY} requests at a time, in turns")
-        engine, platform = await sides.both(self._hibari, SHORT)
+        both = await sides.both(self._hibari, SHORT)
         costs = StageCosts(self._run)
         part = self._run.budget.part(0.2, most=25.0)
-        ours, theirs = await rounds_speak(engine, platform, SHORT, part, costs.during)
+        ours, theirs = await rounds_speak(both, SHORT, HIBARI_ROUND, part, costs.during)
         self._rates("hibari", ours, theirs, None)
         costs.add_to_report(theirs.requests)
 

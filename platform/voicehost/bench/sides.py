@@ -13,7 +13,7 @@ from voicehost.bench.engine_side import EngineSide, segments_of
 
 CONCURRENCY = 8
 MOST_PAIRS = 60
-MOST_REQUESTS = 240
+MOST_ROUNDS = 12
 
 Speak = Callable[[str], Awaitable[Spoken]]
 
@@ -121,23 +121,18 @@ async def pairs_speak(
 
 
 async def rounds_speak(
-    engine: Speak,
-    platform: Speak,
+    sides: tuple[Speak, Speak],
     texts: Sequence[str],
+    count: int,
     budget: Budget,
     meanwhile: Callable[[Callable[[], Awaitable[Round]]], Awaitable[Round]],
 ) -> tuple[Rounds, Rounds]:
-    """Closed loops of `CONCURRENCY`, the sides in turns, each first as often as the other.
+    """Closed loops of `count` requests, the sides in turns, each first as often as the other.
 
-    The first loops, of one request for each place, are not counted: they say how many
-    requests fit the budget. The platform's counted rounds run inside `meanwhile`.
+    As many turns as the budget holds, at least one. The platform's rounds run
+    inside `meanwhile`.
     """
-    began = time.perf_counter()
-    for side in (engine, platform):
-        await round_speak(side, texts, CONCURRENCY)
-    seconds_each = (time.perf_counter() - began) / (2 * CONCURRENCY)
-    fit = int(budget.left / (4 * max(seconds_each, 1e-6)))
-    count = max(CONCURRENCY, min(MOST_REQUESTS, fit // CONCURRENCY * CONCURRENCY))
+    engine, platform = sides
     found = Rounds(), Rounds()
 
     async def ours() -> None:
@@ -146,8 +141,13 @@ async def rounds_speak(
     async def theirs() -> None:
         found[1].rounds.append(await meanwhile(lambda: round_speak(platform, texts, count)))
 
-    for work in (ours, theirs, theirs, ours):
-        await work()
+    last = 0.0
+    while not found[0].rounds or (len(found[0].rounds) < MOST_ROUNDS and budget.left > last):
+        left = budget.left
+        turn = (ours, theirs) if len(found[0].rounds) % 2 == 0 else (theirs, ours)
+        for work in turn:
+            await work()
+        last = left - budget.left
     return found
 
 
