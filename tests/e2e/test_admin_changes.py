@@ -141,7 +141,7 @@ def test_split_of_a_route_is_checked_and_in_force_at_once(admin: Admin) -> None:
     def version() -> str:
         fields = {"model": "browser-route", "voice": "alloy"}
         answer = speak(admin.platform, admin.platform.key, **fields)
-        return answer.headers.get("X-Model-Version", answer.text)
+        return str(answer.headers.get("X-Model-Version", answer.text))
 
     try:
         in_force(lambda: version() == "tone@1")
