@@ -1,0 +1,58 @@
+"""Fixtures for tests that speak with the shared platform; loaded through `pytest_plugins`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from tests.e2e.platform import Platform
+from tests.e2e.speech_client import SpeechClient
+
+PACED_SECONDS = 0.15
+"""What a second of audio of the paced model costs."""
+
+_PREPARE = f"""
+from models_registry.services import route_create, route_set
+from tenants.services import api_key_issue, tenant_create, tier_create
+from tts.services import tone_import
+
+cost = {{"audio_cost_ms": {1000 * PACED_SECONDS}, "busy": False}}
+version = tone_import("paced", cost).key
+route_create(name="tone-paced")
+route_set("tone-paced", {{version: 100}}, "tests")
+tier = tier_create(
+    name="single", rank=5, priority="realtime", profile="realtime", concurrency=1,
+    requests_per_minute=600, characters_per_minute=3_000, max_characters=5_000,
+    max_queue_seconds=10.0, allowed_models=["tone", "tone-paced", "tts-1"],
+)
+print("KEY", api_key_issue(tenant=tenant_create(name="Single"), tier=tier)[1])
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Paced:
+    """A model whose pace is known, and a key of a tier that has limits to run into.
+
+    The tier `single` speaks one request at a time, 3,000 characters a minute, with
+    the models tone, tone-paced and tts-1.
+    """
+
+    model: str
+    key: str
+    fields: dict[str, str]
+
+
+@pytest.fixture(scope="session")
+def speech(platform: Platform) -> Iterator[SpeechClient]:
+    """Requests with the key of the first start, whose tier is `hq`."""
+    client = SpeechClient(platform)
+    yield client
+    client.close()
+
+
+@pytest.fixture(scope="session")
+def paced(platform: Platform) -> Paced:
+    """The model tone-paced, registered on the platform while it runs."""
+    output = platform.manage("shell", "-v", "0", "-c", _PREPARE)
+    key = next(line.split()[1] for line in output.splitlines() if line.startswith("KEY "))
+    return Paced("tone-paced", key, {"model": "tone-paced", "voice": "tone-a"})
