@@ -143,8 +143,9 @@ class Overhead:
         spare = 0.0 if self._run.options["only"] else CROWD_SHARE
         part = budget.part(max(0.1, 1.0 - spare / max(budget.left, 1.0)), most=70.0)
         both = await sides.both(self._full, SHORT)
-        ours, theirs = await rounds_speak(both, SHORT, FULL_ROUND, part, _as_it_is)
-        self._rates("full Kokoro", ours, theirs, ">= 0.9")
+        costs = StageCosts(self._run)
+        ours, theirs = await rounds_speak(both, SHORT, FULL_ROUND, part, costs.during)
+        self._rates("full Kokoro", (ours, theirs), costs, ">= 0.9")
 
     async def _throughput_hibari(self, sides: Sides) -> None:
         self._say(f"hibari: {CONCURRENCY} requests at a time, in turns")
@@ -152,16 +153,26 @@ class Overhead:
         costs = StageCosts(self._run)
         part = self._run.budget.part(0.2, most=25.0)
         ours, theirs = await rounds_speak(both, SHORT, HIBARI_ROUND, part, costs.during)
-        self._rates("hibari", ours, theirs, None)
-        costs.add_to_report(theirs.requests)
+        self._rates("hibari", (ours, theirs), costs, None)
+        costs.add_to_report(theirs)
 
-    def _rates(self, name: str, ours: Rounds, theirs: Rounds, aim: str | None) -> None:
-        report = self._report
+    def _rates(
+        self, name: str, sides: tuple[Rounds, Rounds], costs: "StageCosts", aim: str | None
+    ) -> None:
+        report, (ours, theirs) = self._report, sides
         report.add(f"{name} x{CONCURRENCY}, engine", ours.rate, "audio s/s")
         report.add(f"{name} x{CONCURRENCY}, platform", theirs.rate, "audio s/s")
         report.add(
             f"{name} x{CONCURRENCY}, platform / engine", theirs.rate / ours.rate, "ratio", aim
         )
+        if self._run.target.supervisor:
+            # Rates suffer from whatever else runs here; processor time hardly does.
+            used = costs.platform_seconds / theirs.audio_seconds + theirs.processor
+            report.add(
+                f"{name} x{CONCURRENCY}, engine / platform by processor time",
+                ours.processor / used,
+                "ratio",
+            )
         report.add(f"{name} x{CONCURRENCY}, requests a side", ours.requests, "requests")
 
     # -- the crowd ---------------------------------------------------------------
@@ -207,7 +218,6 @@ class StageCosts:
     def __init__(self, run: BenchRun) -> None:
         self._run = run
         self._processor: dict[str, float] = {}
-        self._client = 0.0
         self._before: Metrics | None = None
         self._after: Metrics | None = None
 
@@ -216,15 +226,19 @@ class StageCosts:
         target = self._run.target
         if self._before is None:
             self._before = await self._scrape()
-        used, client = ProcessTimes.read(target.supervisor), time.process_time()
+        used = ProcessTimes.read(target.supervisor)
         found = await work()
-        self._client += time.process_time() - client
         for kind, seconds in ProcessTimes.read(target.supervisor).since(used).items():
             self._processor[kind] = self._processor.get(kind, 0.0) + seconds
         self._after = await self._scrape()
         return found
 
-    def add_to_report(self, requests: int) -> None:
+    @property
+    def platform_seconds(self) -> float:
+        """Processor seconds of the platform's processes."""
+        return sum(self._processor.values())
+
+    def add_to_report(self, rounds: Rounds) -> None:
         """Milliseconds a request: by stage from the platform's metrics, by process from /proc."""
         add = self._run.report.add
         if self._before is not None and self._after is not None:
@@ -239,8 +253,9 @@ class StageCosts:
         text_seconds = (time.perf_counter() - began) / len(SHORT)
         add("  hibari, splitting its text, alone", text_seconds * MS, "ms")
         for kind, seconds in sorted(self._processor.items()):
-            add(f"  hibari, processor in {kind}", seconds / requests * MS, "ms a request")
-        add("  hibari, processor in the client", self._client / requests * MS, "ms a request")
+            add(f"  hibari, processor in {kind}", seconds / rounds.requests * MS, "ms a request")
+        client = rounds.processor * rounds.audio_seconds / rounds.requests
+        add("  hibari, processor in the client", client * MS, "ms a request")
 
     async def _scrape(self) -> Metrics | None:
         port = self._run.target.metrics_port
@@ -250,7 +265,3 @@ class StageCosts:
             return await asyncio.to_thread(Metrics.read, port)
         except OSError:
             return None
-
-
-async def _as_it_is(work: Callable[[], Awaitable[Round]]) -> Round:
-    return await work()

@@ -34,9 +34,10 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One closed loop: how long it took for how much audio, and each request of it."""
+    """One closed loop: its length, this process's processor time in it, and each request."""
 
     seconds: float
+    processor: float
     spoken: tuple[Spoken, ...]
 
     @property
@@ -52,10 +53,19 @@ class Rounds:
     rounds: list[Round] = field(default_factory=list)
 
     @property
+    def audio_seconds(self) -> float:
+        """Seconds of audio."""
+        return sum(each.audio_seconds for each in self.rounds)
+
+    @property
     def rate(self) -> float:
-        """Seconds of audio a second, over all rounds."""
-        seconds = sum(each.seconds for each in self.rounds)
-        return sum(each.audio_seconds for each in self.rounds) / seconds
+        """Seconds of audio a second."""
+        return self.audio_seconds / sum(each.seconds for each in self.rounds)
+
+    @property
+    def processor(self) -> float:
+        """This process's processor seconds for a second of audio."""
+        return sum(each.processor for each in self.rounds) / self.audio_seconds
 
     @property
     def requests(self) -> int:
@@ -161,8 +171,8 @@ async def round_speak(speak: Speak, texts: Sequence[str], count: int) -> Round:
         while waiting:
             spoken.append(await speak(waiting.pop()))
 
-    began = time.perf_counter()
+    began, used = time.perf_counter(), time.process_time()
     async with asyncio.TaskGroup() as group:
         for _ in range(CONCURRENCY):
             group.create_task(place())
-    return Round(time.perf_counter() - began, tuple(spoken))
+    return Round(time.perf_counter() - began, time.process_time() - used, tuple(spoken))
