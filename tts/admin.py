@@ -181,6 +181,7 @@ class VoiceAdmin(ModelAdmin[Voice]):
         """Take the chosen voices out of use."""
         for voice in queryset:
             voice_deactivate(voice)
+            self.log_change(request, voice, "Taken out of use.")
             messages.success(request, f"{voice.name} is out of use.")
 
     @admin.action(description="Put back into use", permissions=["change"])
@@ -188,6 +189,7 @@ class VoiceAdmin(ModelAdmin[Voice]):
         """Let requests find the chosen voices again."""
         for voice in queryset:
             voice_update(voice, replace(voice_draft(voice), is_active=True))
+            self.log_change(request, voice, "Put back into use.")
             messages.success(request, f"{voice.name} is in use.")
 
 

@@ -149,6 +149,7 @@ class RouteAdmin(ModelAdmin[Route]):
         except RegistryError as error:
             messages.error(request, f"{route.name}: {error.message}")
         else:
+            self.log_change(request, route, "Rolled back.")
             messages.success(request, f"{route.name} is back to {_split_text(event.after)}.")
 
 

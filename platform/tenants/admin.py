@@ -81,6 +81,7 @@ class TenantAdmin(ModelAdmin):
         """Let the selected tenants in again."""
         for tenant in queryset:
             services.tenant_activate(tenant=tenant)
+            self.log_change(request, tenant, "Activated.")
         messages.success(request, "The tenants are active.")
 
     @action(description="Deactivate: refuse all their keys", permissions=["change"])
@@ -88,6 +89,7 @@ class TenantAdmin(ModelAdmin):
         """Refuse the selected tenants' keys."""
         for tenant in queryset:
             services.tenant_deactivate(tenant=tenant)
+            self.log_change(request, tenant, "Deactivated.")
         messages.success(request, "The tenants are deactivated; their keys are refused.")
 
 

@@ -118,17 +118,19 @@ class ApiKeyAdmin(ModelAdmin):
 
     def _revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> HttpResponse:
         if not _confirmed(request):
-            return self._question(
-                request, keys, "Revoke", "They are refused at once, and for good.", "revoke"
-            )
+            text = "What uses it is refused at once, and for good."
+            return self._question(request, keys, "Revoke", text, "revoke")
         for key in keys:
             services.api_key_revoke(key=key)
+            self.log_change(request, key, "Revoked.")
             messages.success(request, f"The key {key.prefix} is revoked.")
         return self._to_list()
 
     def _rotate(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> HttpResponse:
         if not _confirmed(request):
-            text = "Each is refused at once; a new key with the same settings takes its place."
+            text = (
+                "The old secret is refused at once; a new key takes its place, with its settings."
+            )
             return self._question(request, keys, "Rotate", text, "rotate")
         issued = []
         for key in keys:
@@ -136,6 +138,8 @@ class ApiKeyAdmin(ModelAdmin):
                 issued.append(services.api_key_rotate(key=key))
             except InvalidValue as error:
                 messages.error(request, error.message)
+            else:
+                self.log_change(request, key, "Rotated.")
         return self._secrets_page(request, issued) if issued else self._to_list()
 
     def _to_list(self) -> HttpResponse:

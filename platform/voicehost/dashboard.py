@@ -33,11 +33,11 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A version's share of a route's callers, and whether some worker has it ready."""
+    """A version's share of a route's callers; `missing`: it is known that no worker has it."""
 
     version: str
     percent: str
-    ready: bool
+    missing: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def dashboard_context(request: HttpRequest, context: dict[str, Any]) -> dict[str
     return {
         **context,
         "counts": [count for permission, count in _counts() if may(permission)],
-        "routes": _routes(workers or ()) if may("models_registry.view_route") else None,
+        "routes": _routes(workers) if may("models_registry.view_route") else None,
         "workers": None if workers is None else [_worker_line(beat) for beat in workers],
         "workers_unknown": workers is None,
         "may_see_speech": may("models_registry.view_route"),
@@ -101,14 +101,18 @@ def _count(title: str, model: type[Model], **condition: Any) -> Count:
     return Count(title, model._default_manager.filter(**condition).count(), link)
 
 
-def _routes(workers: tuple[WorkerBeat, ...]) -> list[RouteLine]:
-    ready = {version for beat in workers for version in beat.versions}
+def _routes(workers: tuple[WorkerBeat, ...] | None) -> list[RouteLine]:
+    ready = {version for beat in workers or () for version in beat.versions}
     return [
         RouteLine(
             name=route.name,
             link=reverse("admin:models_registry_route_change", args=[route.pk]),
             shares=tuple(
-                Share(key, f"{buckets_owned(runs) * 100 / BUCKETS:g} %", key in ready)
+                Share(
+                    key,
+                    f"{buckets_owned(runs) * 100 / BUCKETS:g} %",
+                    workers is not None and key not in ready,
+                )
                 for key, runs in route.owners.items()
             ),
         )

@@ -158,9 +158,11 @@ def test_keys_are_rotated_and_revoked_once_a_person_has_said_yes(
     assert first.revoked_at is not None
     second = ApiKey.objects.get(digest=secret_digest(secret))
     assert second.name == "first"
-    assert "good" in press("revoke", second).content.decode()
+    assert "for good" in press("revoke", second).content.decode()
     assert press("revoke", second, confirmed="yes").status_code == 302
     assert not ApiKey.objects.filter(revoked_at=None).exists()
+    history = client.get(reverse("admin:tenants_apikey_history", args=[second.pk]))
+    assert "Revoked." in history.content.decode()
 
 
 def test_viewer_cannot_run_actions(sign_in: Callable[[str], Client], issue: Issue) -> None:
