@@ -29,10 +29,8 @@ def cost_of_audio(engine: EngineState, safety: float) -> float:
 
 def _rows_carried(engine: EngineState, safety: float) -> int:
     """The largest batch whose step is fast enough for all its rows, at least 1."""
-    spare = engine.traits.step_seconds / safety - engine.cost.fixed
-    per_row = engine.cost.per_row
-    rows = spare / per_row if per_row > 0.0 else inf
-    return int(max(1, min(rows, engine.batching.max_batch)))
+    rows = engine.cost.rows_within(engine.traits.step_seconds / safety)
+    return int(min(rows, engine.batching.max_batch))
 
 
 class Load:

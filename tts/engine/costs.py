@@ -1,6 +1,7 @@
 """What computing costs, learned from what it did cost: pure arithmetic, no clock."""
 
 from collections import deque
+from math import inf
 from statistics import median
 
 PER_SIZE = 16
@@ -13,9 +14,13 @@ class LinearCost:
 
     A weighted least-squares line through the median of the last 16 times of
     each size, so that one slow step bends nothing; a size weighs half for every
-    512 observations since it was last seen. With a single size known, the cost
-    is taken as proportional (a = 0): the careful guess, since it refuses growth
-    that was never measured.
+    512 observations since it was last seen.
+
+    A single size n tells nothing about a and b. Then one row more is taken to
+    cost the same, so that it is tried and measured, and what lies beyond as
+    proportional to that: T(m) = T(n) · max(1, m / (n + 1)). Taking all of it as
+    proportional would refuse the second row of an engine with a high fixed cost
+    for ever, since size 2 would never be measured.
     """
 
     def __init__(self, *, least_observations: int = 8) -> None:
@@ -24,6 +29,7 @@ class LinearCost:
         self._seen: dict[int, int] = {}
         self._count = 0
         self._line: tuple[float, float] | None = None
+        self._single: tuple[int, float] | None = None
 
     @property
     def known(self) -> bool:
@@ -31,13 +37,19 @@ class LinearCost:
         return self._count >= self._least
 
     @property
+    def only_size(self) -> int | None:
+        """The size that was measured, where it is the only one: larger ones are a guess."""
+        self._fit()
+        return None if self._single is None else self._single[0]
+
+    @property
     def fixed(self) -> float:
-        """a: seconds a computation costs whatever its size; 0.0 while unknown."""
+        """a: seconds a computation costs whatever its size; 0.0 until two sizes are known."""
         return self._fit()[0]
 
     @property
     def per_row(self) -> float:
-        """b: seconds each row adds; 0.0 while unknown."""
+        """b: seconds each row adds; 0.0 until two sizes are known."""
         return self._fit()[1]
 
     def observe(self, rows: int, seconds: float) -> None:
@@ -54,7 +66,20 @@ class LinearCost:
         if not rows:
             return 0.0
         fixed, per_row = self._fit()
+        if self._single is not None:
+            size, seconds = self._single
+            return seconds * max(1.0, rows / (size + 1))
         return fixed + per_row * rows
+
+    def rows_within(self, seconds: float) -> float:
+        """How many rows `predict` allows in `seconds`: at least 1.0, and infinite where unknown."""
+        fixed, per_row = self._fit()
+        if self._single is not None:
+            size, usual = self._single
+            return (size + 1) * seconds / usual if 0.0 < usual <= seconds else 1.0
+        if per_row <= 0.0:
+            return inf if fixed <= seconds else 1.0
+        return max(1.0, (seconds - fixed) / per_row)
 
     def _fit(self) -> tuple[float, float]:
         if not self.known:
@@ -71,8 +96,9 @@ class LinearCost:
         weight = sum(w for _, _, w in points)
         mean_n = sum(n * w for n, _, w in points) / weight
         mean_t = sum(t * w for _, t, w in points) / weight
-        if len(points) == 1:
-            return 0.0, mean_t / mean_n
+        self._single = (points[0][0], mean_t) if len(points) == 1 else None
+        if self._single is not None:
+            return 0.0, 0.0
         spread = sum(w * (n - mean_n) ** 2 for n, _, w in points)
         slope = sum(w * (n - mean_n) * (t - mean_t) for n, t, w in points) / spread
         slope = min(max(0.0, slope), mean_t / mean_n)

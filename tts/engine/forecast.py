@@ -54,13 +54,19 @@ def predicted_wait(
     config: CoreConfig,
     now: float,
 ) -> float:
-    """Seconds until `job` gets its first turn; 0.0 when at once, or while nothing is measured.
+    """Seconds until `job` gets its first turn; 0.0 when at once, or while too little is measured.
+
+    A step engine that was measured at one size only has yet to show what a full
+    batch costs: nobody is sent away on that guess.
 
     With n requests being served and p waiting before this one, places come
     free evenly while the work of the n is done: the wait is (p + 1) / n of
     that work, then the work of those before it that must finish as well, over
     what the machine computes in a second.
     """
+    size = job.engine.cost.only_size if job.engine.steps else None
+    if size is not None and size < job.engine.batching.max_batch:
+        return 0.0
     members = [other for other in jobs if other.engine in pool and other.has_work]
     rival = [o for o in members if o.started and (job.offline or not o.offline)]
     queue = fair_order([o for o in members if not o.started] + [job], shares)

@@ -117,6 +117,23 @@ def test_no_listener_runs_dry_when_more_come_than_the_step_carries() -> None:
         assert timeline.underrun(f"r{index}") < 0.05, f"r{index} ran dry"
 
 
+def test_a_step_that_is_mostly_fixed_cost_still_takes_more_rows() -> None:
+    # 0.06 of a 0.1 s step whatever the size: one row alone says nothing of a second.
+    timeline = Timeline(CoreConfig())
+    timeline.add(
+        FakeEngine(timeline.clock, fixed=0.06, per_row=0.001),
+        batching=BatchingConfig(max_slots=16, max_batch=16),
+    )
+    start = timeline.clock.now
+    timeline.play([(0.0, speech("first"), ("x" * 100,))])
+    timeline.play([(0.0, speech(f"r{i}"), ("x" * 100,)) for i in range(10)])
+    assert len(timeline.ends_by_reason()[FinishReason.COMPLETED]) == 11
+    assert max(step.batch_size for step in timeline.steps) == 10
+    for index in range(10):
+        assert timeline.underrun(f"r{index}") < 0.05, f"r{index} ran dry"
+    assert timeline.clock.now - start < 20.0
+
+
 def test_offline_rows_pause_for_listeners_and_fill_what_they_leave() -> None:
     timeline = Timeline(CoreConfig())
     engine = FakeEngine(timeline.clock, fixed=0.02, per_row=0.02)

@@ -2,6 +2,7 @@
 
 import random
 from itertools import pairwise
+from math import inf
 
 import pytest
 from hypothesis import given
@@ -34,8 +35,23 @@ def test_nothing_is_predicted_before_it_is_known() -> None:
     assert not cost.known
     assert cost.predict(8) == 0.0
     cost.observe(4, 0.04)
-    assert cost.predict(8) == pytest.approx(0.08), "one size only: proportional"
+    assert cost.predict(5) == pytest.approx(0.04), "one size only: one row more is tried"
+    assert cost.predict(10) == pytest.approx(0.08), "and what lies beyond is proportional to it"
     assert cost.predict(0) == 0.0
+
+
+@pytest.mark.parametrize("seen", [[(1, 0.15)], [(1, 0.15), (2, 0.16)], [(4, 0.04), (8, 0.06)]])
+def test_rows_within_a_time_are_those_that_are_predicted_to_fit(
+    seen: list[tuple[int, float]],
+) -> None:
+    cost = LinearCost()
+    assert cost.rows_within(0.2) == inf
+    for rows, seconds in seen * 8:
+        cost.observe(rows, seconds)
+    for limit in (0.01, 0.15, 0.2, 1.0):
+        rows = int(cost.rows_within(limit))
+        assert rows == 1 or cost.predict(rows) <= limit + 1e-9
+        assert cost.predict(rows + 1) > limit - 1e-9
 
 
 def test_a_machine_that_slows_down_is_believed() -> None:
