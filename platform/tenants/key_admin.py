@@ -13,7 +13,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from unfold.admin import ModelAdmin
-from unfold.contrib.filters.admin import RangeDateTimeFilter
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, RangeDateTimeFilter
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
@@ -34,7 +34,9 @@ class ApiKeyAdmin(ModelAdmin):
     list_display = [
         "prefix", "name", "tenant", "tier", "state", "expires_at", "last_used_at", "created_at",
     ]  # fmt: skip
-    list_filter = ["tier", "tenant", ("created_at", RangeDateTimeFilter)]
+    list_filter = [
+        "tier", ("tenant", AutocompleteSelectFilter), ("created_at", RangeDateTimeFilter),
+    ]  # fmt: skip
     list_filter_submit = True
     list_select_related = ["tenant", "tier"]
     search_fields = ["prefix", "name", "tenant__name", "tenant__slug"]
