@@ -17,7 +17,8 @@ class SpeechAccount:
     """The running figures of a request; times are seconds on the monotonic `clock`.
 
     `segments` holds the segments made so far, by index. `characters_spoken`
-    counts the code points of those that were spoken to their end.
+    counts the code points of those that were spoken to their end, `samples_finished`
+    the samples up to the end of the last one.
     """
 
     began: float
@@ -27,6 +28,7 @@ class SpeechAccount:
     finished_segments: int = 0
     characters_spoken: int = 0
     samples_received: int = 0
+    samples_finished: int = 0
     samples_delivered: int = 0
     sample_rate: int = 0
     queue_seconds: float = 0.0
@@ -55,6 +57,7 @@ class SpeechAccount:
     def segment_finished(self, event: SegmentFinished) -> None:
         """A segment was spoken to its end."""
         self.finished_segments += 1
+        self.samples_finished = event.end
         segment = self.segments.get(event.segment_index)
         if segment is not None:
             self.characters_spoken += segment.end - segment.start

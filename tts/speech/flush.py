@@ -36,9 +36,7 @@ class Flushes:
         found = []
         while self._marks and (over or self._marks[0][1] <= account.finished_segments):
             flush_id, segments = self._marks.popleft()
-            found.append(
-                FlushReached(
-                    flush_id, segments, account.samples_received, account.characters_spoken
-                )
-            )
+            # More may have come meanwhile: the beginning of the next segment.
+            samples = account.samples_received if over else account.samples_finished
+            found.append(FlushReached(flush_id, segments, samples, account.characters_spoken))
         return found
