@@ -128,9 +128,12 @@ def speak(platform: Platform, key: str, **fields: str) -> httpx.Response:
     )
 
 
-def in_force(what: Callable[[], bool]) -> None:
-    """Wait until `what` holds; fail when that takes longer than is promised."""
-    deadline = time.monotonic() + IN_FORCE_SECONDS
-    while not what():
-        assert time.monotonic() < deadline, "the change is not in force"
+def in_force(look: Callable[[], object], wanted: object, *, look_seconds: float = 0.0) -> None:
+    """Look until `wanted` is seen; fail when that takes longer than is promised.
+
+    `look_seconds` is for what a look itself takes.
+    """
+    deadline = time.monotonic() + IN_FORCE_SECONDS + look_seconds
+    while (seen := look()) != wanted:
+        assert time.monotonic() < deadline, f"not in force: {seen!r} and not {wanted!r}"
         time.sleep(0.05)
