@@ -22,7 +22,7 @@ route_create(name="tone-paced")
 route_set("tone-paced", {{version: 100}}, "tests")
 tier = tier_create(
     name="single", rank=5, priority="realtime", profile="realtime", concurrency=1,
-    requests_per_minute=600, characters_per_minute=3_000, max_characters=5_000,
+    requests_per_minute=600, characters_per_minute=6_000, max_characters=20_000,
     max_queue_seconds=10.0, allowed_models=["tone", "tone-paced", "tts-1"],
 )
 print("KEY", api_key_issue(tenant=tenant_create(name="Single"), tier=tier)[1])
@@ -33,7 +33,7 @@ print("KEY", api_key_issue(tenant=tenant_create(name="Single"), tier=tier)[1])
 class Paced:
     """A model whose pace is known, and a key of a tier that has limits to run into.
 
-    The tier `single` speaks one request at a time, 3,000 characters a minute, with
+    The tier `single` speaks one request at a time, 6,000 characters a minute, with
     the models tone, tone-paced and tts-1.
     """
 

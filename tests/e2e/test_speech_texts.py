@@ -33,7 +33,7 @@ TEXTS = [
     ("- **Modify** streaming.", "Modify streaming."),
     ("See [the guide](https://example.com/a?b=1) for more.", "See the guide for more."),
     ("It made $5.3 billion.", "It made five point three billion dollars."),
-    ("The price will be $100 after 9:30PM.", "The price will be one hundred dollars after nine thirty PM."),
+    ("It is $100 after 9:30PM.", "It is one hundred dollars after nine thirty PM."),
     ("About 1k users in 1999.", "About one thousand users in nineteen ninety-nine."),
     ("Call 555-123-4567 now.", "Call five five five, one two three, four five six seven now."),
 ]  # fmt: skip
