@@ -74,7 +74,7 @@ class RedisGateway:
         self._tasks: list[asyncio.Task[None]] = []
         self._known: set[str] = set()
         self._missing_since: dict[str, float] = {}
-        self._contact = float("-inf")
+        self._failing_since: float | None = self._clock()
         self._created = False
         self._started = False
 
@@ -162,8 +162,18 @@ class RedisGateway:
     def _connected(self) -> bool:
         return (
             self._started and self._created
-            and self._clock() - self._contact < DISCONNECTED_SECONDS
+            and not self._disconnected
         )  # fmt: skip
+
+    @property
+    def _disconnected(self) -> bool:
+        """Whether looks at Redis have failed for a while.
+
+        What counts is failed looks, not the age of the last good one: after a
+        stall of this process's own loop nothing has failed yet.
+        """
+        since = self._failing_since
+        return since is not None and self._clock() - since >= DISCONNECTED_SECONDS
 
     def _message(self, raw: bytes) -> None:
         try:
@@ -217,7 +227,9 @@ class RedisGateway:
                 await self._look(own=own)
             except CONNECTION_ERRORS as error:
                 log.warning("gateway_watch_failed", error=repr(error))
-                if self._clock() - self._contact >= DISCONNECTED_SECONDS:
+                if self._failing_since is None:
+                    self._failing_since = now
+                if self._disconnected:
                     self._fail_all("the connection to the synthesis workers was lost")
             else:
                 beat_at = now if own else beat_at
@@ -251,7 +263,7 @@ class RedisGateway:
         if unknown:
             more = await self._watcher.mget([keys.worker_beat(w) for w in unknown])
             raw.update(zip(unknown, more, strict=True))
-        self._contact = self._clock()
+        self._failing_since = None
         self._beats_take(listed, raw)
         await self._index_prune()
 
