@@ -1,20 +1,16 @@
 """One context of a socket: text goes in piece by piece, speech comes out."""
 
 import asyncio
-import base64
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-import structlog
-
 from tenants.principal import Principal
-from tts.audio.format import AudioFormat
-from tts.audio.pcm import FrameSplitter
 from tts.consumers.delivery import Delivery
-from tts.consumers.outbox import Outbox
+from tts.consumers.frames import FrameSender
+from tts.consumers.outbox import Outbox, OutboxFull
 from tts.consumers.protocol import AudioTransport, message_encode
 from tts.engine.event import AudioChunk, FinishReason, SpeechFinished, SpeechQueued, SpeechStarted
 from tts.speech.encoding import SpeechEncoder
@@ -25,8 +21,8 @@ from tts.speech.session import FlushReached, SpeechSession
 from tts.speech.text import TextPiece
 from tts.text.split_config import SplitConfig
 
-log = structlog.get_logger(__name__)
-MAX_FRAME = 65_536
+# Pieces of text that may wait for a context's turn; characters are bounded apart.
+MAX_PIECES = 1000
 AUTO_FLUSH = "\0auto"
 ANONYMOUS_FLUSH = "\0anonymous"
 
@@ -39,14 +35,18 @@ class ContextSettings:
     transport: AudioTransport
     max_buffer_delay: float
     buffer_characters: int
+    idle_seconds: float
     split: SplitConfig
 
 
 class SpeechContext:
     """Speaks the text of one context, from its first piece to its end.
 
-    The socket calls `append`, `flush`, `end`, `cancel` and `played`, which never
-    wait; `run` does the work in a task of its own.
+    The socket calls `append`, `flush`, `end`, `mute` and `played`, which never
+    wait; `run` does the work in a task of its own. A context to which nothing
+    comes for `idle_seconds` after all is spoken ends by itself: it holds a slot
+    of the tenant and a lease on its version. `overflow` is called when the
+    client leaves too many messages unread.
     """
 
     def __init__(
@@ -57,6 +57,7 @@ class SpeechContext:
         principal: Principal,
         outbox: Outbox,
         turns: asyncio.Semaphore,
+        overflow: Callable[[], None],
     ) -> None:
         self.context_id = context_id
         self.muted = False
@@ -67,34 +68,41 @@ class SpeechContext:
         self._principal = principal
         self._outbox = outbox
         self._turns = turns
+        self._overflow = overflow
         self._pieces: asyncio.Queue[TextPiece | None] = asyncio.Queue()
         self._auto_flush: asyncio.TimerHandle | None = None
         self._session: SpeechSession | None = None
         self._delivery = Delivery()
         self._flushed_samples = 0
         self._flushed_characters = 0
-        self._sequence = 0
-        self._bytes_per_second = settings.order.output_rate * 2
+        self._frames = FrameSender(
+            context_id, settings.order, settings.transport, outbox, owner=self
+        )
 
     # -- what the socket tells ---------------------------------------------------
 
     def append(self, text: str) -> bool:
         """Take more text; False when the buffer has no room for it."""
-        if self.buffered + len(text) > self._settings.buffer_characters:
+        if not text:
+            return True
+        if self.buffered + len(text) > self._settings.buffer_characters or self._crowded:
             return False
         self.buffered += len(text)
         self._pieces.put_nowait(TextPiece(text))
-        if self._auto_flush is None and text:
+        if self._auto_flush is None:
             self._auto_flush = asyncio.get_running_loop().call_later(
                 self._settings.max_buffer_delay, self._flush_by_itself
             )
         return True
 
-    def flush(self, flush_id: str | None) -> None:
-        """Speak what is there and say so when its audio has been sent."""
+    def flush(self, flush_id: str | None) -> bool:
+        """Speak what is there and say so when its audio has been sent; False without room."""
+        if self._crowded:
+            return False
         self._stop_timer()
         identity = ANONYMOUS_FLUSH if flush_id is None else flush_id
         self._pieces.put_nowait(TextPiece("", flush=True, flush_id=identity))
+        return True
 
     def end(self) -> None:
         """No more text."""
@@ -113,6 +121,10 @@ class SpeechContext:
         """The listener has heard this much: it becomes the stream's credit."""
         if self._session is not None:
             await self._delivery.played(self._session, milliseconds)
+
+    @property
+    def _crowded(self) -> bool:
+        return self._pieces.qsize() >= MAX_PIECES
 
     def _flush_by_itself(self) -> None:
         self._auto_flush = None
@@ -135,24 +147,22 @@ class SpeechContext:
 
     async def run(self) -> None:
         """Wait for a turn, speak, report how it ended. Never raises but CancelledError."""
-        received = time.monotonic()
         try:
             async with self._turns:
-                await self._speak(received)
+                await self._speak()
         except Exception as error:  # noqa: BLE001 - every failure is said to the client
             self._fail(problem_of(error))
         finally:
             self._stop_timer()
 
-    async def _speak(self, received: float) -> None:
+    async def _speak(self) -> None:
         session = self._service.session(
             self._principal, self._settings.order, self._text(), transport="websocket",
-            received=received, split=self._settings.split,
+            split=self._settings.split,
         )  # fmt: skip
         async with session:
             self._session = session
             encoder: SpeechEncoder | None = None
-            frames = FrameSplitter(self._settings.order.output_rate)
             try:
                 async with aclosing(session.events()) as events:  # type: ignore[type-var]
                     async for event in events:
@@ -160,12 +170,12 @@ class SpeechContext:
                             encoder = encoder or self._service.encoder(
                                 self._settings.order, event.sample_rate
                             )
-                            await self._audio(session, encoder, frames, event)
+                            await self._audio(session, encoder, event)
                         elif isinstance(event, FlushReached):
-                            await self._rest(frames)
+                            await self._frames.rest()
                             self._flush_done(event)
                         elif isinstance(event, SpeechFinished):
-                            await self._finish(session, encoder, frames, event)
+                            await self._finish(session, encoder, event)
                         else:
                             self._tell(event)
             finally:
@@ -175,14 +185,46 @@ class SpeechContext:
                 self._delivery.settle(session)
 
     async def _text(self) -> AsyncIterator[TextPiece]:
-        while (piece := await self._pieces.get()) is not None:
+        heard = False
+        while (piece := await self._next_piece()) is not None:
+            if piece.text and not heard and self._session is not None:
+                # A socket's clock starts with its text, not while the client still thinks.
+                heard = True
+                self._session.account.began = self._service.clock()
             self.buffered -= len(piece.text)
             yield piece
+
+    async def _next_piece(self) -> TextPiece | None:
+        """The next piece; None at the end, also when nothing came for too long."""
+        while True:
+            try:
+                async with asyncio.timeout(self._settings.idle_seconds):
+                    return await self._pieces.get()
+            except TimeoutError:
+                if self._spoken:
+                    self.end()
+                    self._post(
+                        "warning",
+                        code="context_idle",
+                        message=(
+                            f"No text came for {self._settings.idle_seconds:g} s: "
+                            "the context has been ended."
+                        ),
+                    )
+                    return None
+
+    @property
+    def _spoken(self) -> bool:
+        """Whether all text that came has been spoken."""
+        if self._session is None:
+            return True
+        account = self._session.account
+        return account.finished_segments >= len(account.segments)
 
     def _tell(self, event: object) -> None:
         if isinstance(event, SpeechQueued):
             self._post("queue.position", position=event.position)
-        elif isinstance(event, SpeechStarted) and self._sequence == 0:
+        elif isinstance(event, SpeechStarted) and self._frames.count == 0:
             assert self._session is not None  # noqa: S101 - events come from it
             self._post(
                 "speech.started",
@@ -191,43 +233,15 @@ class SpeechContext:
             )
 
     async def _audio(
-        self,
-        session: SpeechSession,
-        encoder: SpeechEncoder,
-        frames: FrameSplitter,
-        chunk: AudioChunk,
+        self, session: SpeechSession, encoder: SpeechEncoder, chunk: AudioChunk
     ) -> None:
         data = await encoder.encode(chunk.pcm)
         started = time.monotonic()
-        for frame in self._frames(frames, data):
-            await self._deliver(frame)
+        await self._frames.send(data)
         self._delivery.sent_ms += chunk.samples * 1000.0 / chunk.sample_rate
         await self._delivery.sent(
             session, chunk.samples, chunk.sample_rate, time.monotonic() - started
         )
-
-    def _frames(self, frames: FrameSplitter, data: bytes) -> list[bytes]:
-        if self._settings.order.format is AudioFormat.PCM:
-            return frames.push(data)
-        return [data[at : at + MAX_FRAME] for at in range(0, len(data), MAX_FRAME)]
-
-    async def _rest(self, frames: FrameSplitter) -> None:
-        for frame in frames.finish():
-            await self._deliver(frame)
-
-    async def _deliver(self, frame: bytes) -> None:
-        if self._settings.transport is AudioTransport.BINARY:
-            await self._outbox.deliver(frame, self)
-        else:
-            message = message_encode(
-                "speech.audio.delta",
-                context_id=self.context_id,
-                seq=self._sequence,
-                audio=base64.b64encode(frame).decode(),
-                samples=len(frame) // 2 if self._settings.order.format is AudioFormat.PCM else None,
-            )
-            await self._outbox.deliver(message, self)
-        self._sequence += 1
 
     def _flush_done(self, reached: FlushReached) -> None:
         assert self._session is not None  # noqa: S101 - events come from it
@@ -245,16 +259,11 @@ class SpeechContext:
         )
 
     async def _finish(
-        self,
-        session: SpeechSession,
-        encoder: SpeechEncoder | None,
-        frames: FrameSplitter,
-        event: SpeechFinished,
+        self, session: SpeechSession, encoder: SpeechEncoder | None, event: SpeechFinished
     ) -> None:
         if encoder is not None and event.reason is FinishReason.COMPLETED:
-            for frame in self._frames(frames, await encoder.finish()):
-                await self._deliver(frame)
-            await self._rest(frames)
+            await self._frames.send(await encoder.finish())
+            await self._frames.rest()
         self._done(session, event.reason)
 
     def _done(self, session: SpeechSession, reason: FinishReason) -> None:
@@ -282,5 +291,9 @@ class SpeechContext:
             self._post("speech.done", reason=FinishReason.ERROR.value)
 
     def _post(self, kind: str, **fields: object) -> None:
-        if not self.muted:
+        if self.muted:
+            return
+        try:
             self._outbox.post(message_encode(kind, context_id=self.context_id, **fields))
+        except OutboxFull:
+            self._overflow()

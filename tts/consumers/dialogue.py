@@ -26,6 +26,7 @@ from tts.consumers.protocol import (
     message_encode,
 )
 from tts.consumers.settings import SessionSettings, SocketLimits
+from tts.engine.event import FinishReason
 from tts.speech.errors import BufferFull, ContextEnded, TooManyContexts
 from tts.speech.problem import Problem, problem_of
 from tts.speech.service import SpeechService
@@ -36,20 +37,22 @@ Close = Callable[[CloseCode, str], None]
 class Dialogue:
     """Handles messages one by one; none waits for audio, since contexts speak in their own tasks.
 
-    `close` is told when the socket has to end.
+    `close` is told when the socket has to end. While `closing`, what runs is
+    finished: positions, cancels and pings still count, nothing new begins.
     """
 
     def __init__(
         self,
         service: SpeechService,
-        secret: str,
+        principal: Principal,
         outbox: Outbox,
         limits: SocketLimits,
         close: Close,
     ) -> None:
         self.settings = SessionSettings()
+        self.closing = False
         self._service = service
-        self._secret = secret
+        self._principal = principal
         self._outbox = outbox
         self._limits = limits
         self._close = close
@@ -68,11 +71,12 @@ class Dialogue:
 
     async def receive(self, text: str) -> None:
         """Handle one text frame; raises OutboxFull only."""
-        if len(text) > self._limits.message_bytes:
+        limit = self._limits.message_bytes
+        if len(text) > limit or len(text.encode()) > limit:
             self.error(
                 Problem(
                     413,
-                    f"A message may have {self._limits.message_bytes:,} characters.",
+                    f"A message may have {limit:,} bytes.",
                     code="message_too_large",
                 ),
                 fatal=True,
@@ -83,6 +87,8 @@ class Dialogue:
             message = message_decode(text)
         except ProtocolError as error:
             self.error(Problem(400, error.message, code=error.code), event_id=error.event_id)
+            return
+        if self.closing and not isinstance(message, PlaybackPosition | ContextCancel | Ping):
             return
         try:
             await self._handle(message)
@@ -117,9 +123,9 @@ class Dialogue:
             case TextAppend():
                 await self._append(message)
             case TextFlush():
-                (await self._context(message.context_id)).flush(message.flush_id)
+                self._flush(message)
             case TextEnd():
-                (await self._context(message.context_id)).end()
+                self._end(message)
             case ContextCancel():
                 self._cancel(message)
             case PlaybackPosition():
@@ -135,22 +141,40 @@ class Dialogue:
                 self._close(CloseCode.NORMAL, "client_request")
 
     async def _append(self, message: TextAppend) -> None:
-        context = await self._context(message.context_id)
-        if context.ended:
-            raise ContextEnded(message.context_id)
+        # Also for a context that runs: a key revoked meanwhile gets no more text in.
+        # The key, not the token: a token opens a socket and may expire while it is open.
+        self._principal = await self._service.authenticate_again(self._principal)
+        context = self._open_context(message.context_id)
+        if context is None:
+            if len(self._contexts) >= self._limits.contexts:
+                raise TooManyContexts(self._limits.contexts)
+            context = self._begin(message.context_id, self._principal)
         if not context.append(message.text):
             raise BufferFull(self._limits.buffer_characters)
 
-    async def _context(self, context_id: str) -> SpeechContext:
-        """The context of this name, begun if there is none."""
-        # Also for a context that runs: a key revoked meanwhile gets no more text in.
-        principal = await self._service.authenticate(self._secret)
+    def _flush(self, message: TextFlush) -> None:
+        context = self._open_context(message.context_id)
+        if context is None:
+            # Nothing to speak, or a cancel crossed it on the wire.
+            self._reply("flush.done", message, context_id=message.context_id,
+                        flush_id=message.flush_id, audio_ms=0, characters=0)  # fmt: skip
+        elif not context.flush(message.flush_id):
+            raise BufferFull(self._limits.buffer_characters)
+
+    def _end(self, message: TextEnd) -> None:
+        context = self._open_context(message.context_id)
+        if context is None:
+            self._reply("speech.done", message, context_id=message.context_id,
+                        reason=FinishReason.COMPLETED.value, usage={"characters": 0})  # fmt: skip
+        else:
+            context.end()
+
+    def _open_context(self, context_id: str) -> SpeechContext | None:
+        """The context of this name that still takes text; raises ContextEnded after its end."""
         found = self._contexts.get(context_id)
-        if found is not None:
-            return found
-        if len(self._contexts) >= self._limits.contexts:
-            raise TooManyContexts(self._limits.contexts)
-        return self._begin(context_id, principal)
+        if found is not None and found.ended:
+            raise ContextEnded(context_id)
+        return found
 
     def _begin(self, context_id: str, principal: Principal) -> SpeechContext:
         principal.require_scope(Scope.SPEECH)
@@ -159,6 +183,7 @@ class Dialogue:
             transport=self.settings.transport,
             max_buffer_delay=self.settings.max_buffer_delay_ms / 1000,
             buffer_characters=self._limits.buffer_characters,
+            idle_seconds=self._limits.idle_seconds,
             split=self.settings.split,
         )
         context = SpeechContext(
@@ -168,6 +193,7 @@ class Dialogue:
             principal,
             self._outbox,
             self._turns[settings.transport],
+            overflow=partial(self._close, CloseCode.OVERLOADED, "client_does_not_read"),
         )
         self._contexts[context_id] = context
         task = asyncio.create_task(context.run(), name=f"context {context_id}")

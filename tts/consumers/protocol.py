@@ -33,7 +33,6 @@ class CloseCode(IntEnum):
     UNAUTHORIZED = 4401
     FORBIDDEN = 4403
     IDLE = 4408
-    TOO_MANY = 4429
 
 
 class AudioTransport(StrEnum):

@@ -11,6 +11,7 @@ from tts.audio.format import AudioFormat
 from tts.consumers.protocol import AudioTransport, SessionUpdate
 from tts.speech.errors import InvalidParameter
 from tts.speech.order import SpeechOrder, order_from_mapping
+from tts.speech.plan import CREDIT_SECONDS
 from tts.text.split_config import SplitConfig, SplitMode
 
 _ORDER_FIELDS = (
@@ -42,7 +43,7 @@ class SocketLimits:
     contexts: int = 16
     parallel_contexts: int = 4
     idle_seconds: float = 60.0
-    unsent_audio_seconds: float = 30.0
+    unsent_audio_seconds: float = float(CREDIT_SECONDS)
     errors: int = 20
 
 

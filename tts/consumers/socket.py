@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import secrets
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
@@ -9,18 +10,21 @@ import structlog
 from channels.exceptions import StopConsumer
 
 from tenants.choices import Scope
-from tenants.errors import TenantError
+from tenants.principal import Principal
 from tts.consumers.base import Message, Receive, SpeechConsumer, service_of_process
 from tts.consumers.credentials import SocketCredentials, origin_allowed
 from tts.consumers.dialogue import Dialogue
 from tts.consumers.outbox import Outbox, OutboxFull
 from tts.consumers.protocol import SUBPROTOCOL, CloseCode, message_encode
 from tts.consumers.settings import SocketLimits, limits_describe
+from tts.speech.errors import OriginRefused, UnknownSubprotocol
 from tts.speech.problem import Problem, problem_of
 from tts.speech.service import SpeechService
 
 log = structlog.get_logger(__name__)
 CLOSE_SECONDS = 5.0
+# Ends in which what was asked for is still spoken.
+GRACEFUL = (CloseCode.NORMAL, CloseCode.GOING_AWAY)
 
 
 class SpeechSocketConsumer(SpeechConsumer):
@@ -56,21 +60,20 @@ class SpeechSocketConsumer(SpeechConsumer):
         """Accept, then say who may not stay."""
         credentials = SocketCredentials.read(cast("Message", self.scope))
         await self._send({"type": "websocket.accept", "subprotocol": credentials.subprotocol})
-        service = await self._service()
-        refusal = await self._refusal(service, credentials)
-        if refusal is not None:
-            code, problem = refusal
+        try:
+            service = await self._service()
+            principal = await self._admit(service, credentials)
+        except Exception as error:
+            problem = problem_of(error)
             await self._transmit(message_encode("error", **Dialogue.envelope(problem), fatal=True))
-            await self._close_now(code)
-            raise StopConsumer
+            await self._close_now(_close_code(problem))
+            raise StopConsumer from error
         self._heard_at = asyncio.get_running_loop().time()
-        self._dialogue = Dialogue(
-            service, credentials.secret, self._outbox, self._limits, self._close
-        )
+        self._dialogue = Dialogue(service, principal, self._outbox, self._limits, self._close)
         self._outbox.post(
             message_encode(
                 "session.created",
-                session=self._dialogue.settings.describe(),
+                session={"id": session_id_new(), **self._dialogue.settings.describe()},
                 limits=limits_describe(self._limits),
             )
         )
@@ -81,7 +84,7 @@ class SpeechSocketConsumer(SpeechConsumer):
     async def websocket_receive(self, message: Message) -> None:
         """Handle one frame."""
         dialogue = self._dialogue
-        if dialogue is None or self._closing is not None:
+        if dialogue is None or (self._closing is not None and not dialogue.closing):
             return
         self._heard_at = asyncio.get_running_loop().time()
         text = message.get("text")
@@ -127,6 +130,8 @@ class SpeechSocketConsumer(SpeechConsumer):
         """Wish to close; the first reason counts."""
         if self._closing is None:
             self._closing = (code, reason)
+            if self._dialogue is not None:
+                self._dialogue.closing = code in GRACEFUL
             self._close_wanted.set()
 
     async def _own_close(self) -> Message:
@@ -134,7 +139,7 @@ class SpeechSocketConsumer(SpeechConsumer):
         await self._close_wanted.wait()
         if self._dialogue is not None and self._writer is not None and self._closing is not None:
             code, reason = self._closing
-            if code in (CloseCode.NORMAL, CloseCode.GOING_AWAY):
+            if code in GRACEFUL:
                 await self._dialogue.finish()
             await self._dialogue.abandon()
             with contextlib.suppress(OutboxFull):
@@ -175,22 +180,28 @@ class SpeechSocketConsumer(SpeechConsumer):
 
     # -- admission ---------------------------------------------------------------
 
-    async def _refusal(
-        self, service: SpeechService, credentials: SocketCredentials
-    ) -> tuple[CloseCode, Problem] | None:
-        """Why this client may not stay, if it may not."""
+    async def _admit(self, service: SpeechService, credentials: SocketCredentials) -> Principal:
+        """Who connects; raises OriginRefused, UnknownSubprotocol and what keys and tokens raise."""
         if not origin_allowed(cast("Message", self.scope)):
-            problem = Problem(
-                403, "This origin may not connect.", "permission_error", "origin_refused"
-            )
-            return CloseCode.FORBIDDEN, problem
+            raise OriginRefused
         if credentials.unknown_subprotocol:
-            message = f"Only the subprotocol {SUBPROTOCOL!r} is spoken here."
-            return CloseCode.POLICY, Problem(400, message, code="unsupported_subprotocol")
-        try:
-            principal = await service.authenticate(credentials.secret)
-            principal.require_scope(Scope.SPEECH)
-        except TenantError as error:
-            code = CloseCode.UNAUTHORIZED if error.status == 401 else CloseCode.FORBIDDEN
-            return code, problem_of(error)
-        return None
+            raise UnknownSubprotocol(SUBPROTOCOL)
+        principal = await service.authenticate(credentials.secret)
+        principal.require_scope(Scope.SPEECH)
+        return principal
+
+
+def session_id_new() -> str:
+    """A fresh id of a socket's session."""
+    return f"sess_{secrets.token_hex(12)}"
+
+
+def _close_code(problem: Problem) -> CloseCode:
+    """The close that follows a handshake's error."""
+    codes = {
+        401: CloseCode.UNAUTHORIZED,
+        403: CloseCode.FORBIDDEN,
+        503: CloseCode.OVERLOADED,
+    }
+    default = CloseCode.POLICY if problem.status < 500 else CloseCode.INTERNAL
+    return codes.get(problem.status, default)

@@ -1,12 +1,13 @@
 """Keys, routes and voices as the database has them, through the process's cache."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from coordination.epoch import ConfigCache
 from models_registry.selectors import RoutedVersion, route
 from tenants.principal import Principal
-from tenants.selectors import principal_authenticate
+from tenants.selectors import principal_authenticate, principal_by_key
 from tenants.tokens import token_verify
 from tts.engine.request import VoiceSpec
 from tts.selectors import voice_resolve, voices_speaking
@@ -25,6 +26,12 @@ class PlatformDirectory:
         if secret.count(".") == 2:
             return await token_verify(secret, self._cache, now=now)
         return await principal_authenticate(secret, cache=self._cache, now=now)
+
+    async def authenticate_again(self, principal: Principal) -> Principal:
+        """The key's caller as it is now, with no more scopes than `principal` has."""
+        now = datetime.now(UTC)
+        found = await principal_by_key(principal.key_id, cache=self._cache, now=now)
+        return replace(found, scopes=found.scopes & principal.scopes)
 
     async def route(self, model: str, principal: Principal) -> RoutedVersion:
         """The version for `model`; raises RouteNotFound."""

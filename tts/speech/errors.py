@@ -14,6 +14,8 @@ SpeechError
 ├── ServerStopping        this process takes nothing new
 ├── TooManyContexts       a socket holds as many contexts as it may
 ├── ContextEnded          text came for a context that was ended
+├── OriginRefused         a page of another origin opens a socket
+├── UnknownSubprotocol    a socket offers only subprotocols that are not spoken here
 └── BufferFull            a context holds as much unspoken text as it may
 """
 
@@ -175,3 +177,23 @@ class BufferFull(SpeechError):
             "this text was not taken.",
             param="text",
         )
+
+
+class OriginRefused(SpeechError):
+    """A page of another origin opens a socket."""
+
+    status = 403
+    kind = "permission_error"
+    code = "origin_refused"
+
+    def __init__(self) -> None:
+        super().__init__("This origin may not connect.")
+
+
+class UnknownSubprotocol(SpeechError):
+    """A socket offers only subprotocols that are not spoken here."""
+
+    code = "unsupported_subprotocol"
+
+    def __init__(self, known: str) -> None:
+        super().__init__(f"Only the subprotocol {known!r} is spoken here.")

@@ -52,6 +52,9 @@ class Directory(Protocol):
     async def authenticate(self, secret: str) -> Principal:
         """Whose key or token `secret` is; raises an authentication error."""
 
+    async def authenticate_again(self, principal: Principal) -> Principal:
+        """The same caller as things are now; raises once its key is no longer good."""
+
     async def route(self, model: str, principal: Principal) -> RoutedVersion:
         """The version for `model`; raises RouteNotFound."""
 

@@ -95,6 +95,10 @@ class SpeechService:
         """Whose key or token `secret` is; raises an authentication error."""
         return await self._directory.authenticate(secret)
 
+    async def authenticate_again(self, principal: Principal) -> Principal:
+        """The same caller as things are now; raises once its key is no longer good."""
+        return await self._directory.authenticate_again(principal)
+
     def session(
         self,
         principal: Principal,

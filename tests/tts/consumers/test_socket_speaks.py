@@ -112,6 +112,7 @@ async def test_base64_contexts_speak_side_by_side(speech_platform: Platform) -> 
             if message["type"] == "speech.audio.delta":
                 audio = base64.b64decode(message["audio"])
                 assert message["samples"] * 2 == len(audio)
+                assert message["offset_ms"] == heard[message["context_id"]] / 48
                 heard[message["context_id"]] += len(audio)
         assert heard == {"a": 9_600, "b": 9_600}
 

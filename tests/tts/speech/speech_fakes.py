@@ -77,6 +77,7 @@ class FakeDirectory:
 
     def __init__(self) -> None:
         self.configuration = "epoch-1"
+        self.revoked = False
         self.version = "tone@1"
 
     async def authenticate(self, secret: str) -> Principal:
@@ -85,6 +86,11 @@ class FakeDirectory:
         if secret != SECRET:
             raise KeyUnknown
         return PRINCIPAL
+
+    async def authenticate_again(self, principal: Principal) -> Principal:
+        if self.revoked:
+            raise KeyUnknown
+        return principal
 
     async def route(self, model: str, principal: Principal) -> RoutedVersion:
         if model not in {"tone", "other"}:
