@@ -107,6 +107,8 @@ class WebServer(Server):  # type: ignore[misc]
                 inherited.setblocking(False)
                 family = inherited.family
             port = reactor.adoptStreamPort(config.fd, family, self.http_factory)
+            # The reactor has a copy; this one would keep the address open after it stops.
+            os.close(config.fd)
         self._ports.append(port)
         log.info("web_listening", addresses=self.addresses)
 

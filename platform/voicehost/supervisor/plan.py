@@ -14,7 +14,7 @@ MANAGE = str(ROOT / "manage.py")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The processes in the order in which they start; `web` stops first, so streams finish."""
+    """The processes in the order in which they start; workers stop last, so that streams finish."""
 
     workers: tuple[ProcessSpec, ...]
     celery: tuple[ProcessSpec, ...]

@@ -53,9 +53,10 @@ class Supervisor:
             web_fd=listener.fileno(),
             grace=self._grace,
         )
+        # Stopped the other way round: who speaks first, then the workers that they speak through.
         stages = [
             [SupervisedProcess(spec, self._lost) for spec in specs]
-            for specs in (plan.workers, plan.celery, plan.web)
+            for specs in (plan.workers, plan.celery + plan.web)
         ]
         try:
             for stage in stages:
@@ -66,6 +67,8 @@ class Supervisor:
             await stop.wait()
         finally:
             log.info("stopping")
+            # Or who comes now would wait in its queue for nobody.
+            listener.close()
             for stage in reversed(stages):
                 await asyncio.gather(*(process.stop() for process in stage))
 

@@ -1,5 +1,7 @@
 """`manage.py run_web`: one web process."""
 
+import contextlib
+import socket
 from argparse import ArgumentParser
 from typing import Any
 
@@ -75,11 +77,12 @@ def _run_uvicorn(config: WebConfig) -> None:
         raise CommandError("uvicorn is not installed; use --server daphne") from error
     from voicehost.asgi import application
 
-    uvicorn.run(
+    # Handed over, not named by number: uvicorn closes it when it stops listening.
+    inherited = None if config.fd is None else [socket.socket(fileno=config.fd)]
+    uvicorn_config = uvicorn.Config(
         application,
         host=config.host,
         port=config.port,
-        fd=config.fd,
         lifespan="on",
         log_config=None,
         # Its lines about sockets hold the whole address, and with it a token.
@@ -91,3 +94,5 @@ def _run_uvicorn(config: WebConfig) -> None:
         timeout_keep_alive=int(config.idle_seconds),
         timeout_graceful_shutdown=max(1, int(config.grace_seconds)),
     )
+    with contextlib.suppress(KeyboardInterrupt):
+        uvicorn.Server(uvicorn_config).run(sockets=inherited)
