@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ version = tone_import("paced", cost).key
 route_create(name="tone-paced")
 route_set("tone-paced", {{version: 100}}, "tests")
 tier = tier_create(
-    name="single", rank=5, priority="realtime", profile="realtime", concurrency=1,
+    name="single", rank=15, priority="realtime", profile="realtime", concurrency=1,
     requests_per_minute=600, characters_per_minute=6_000, max_characters=20_000,
     max_queue_seconds=10.0, allowed_models=["tone", "tone-paced", "tts-1"],
 )
@@ -39,7 +40,7 @@ class Paced:
 
     model: str
     key: str
-    fields: dict[str, str]
+    fields: dict[str, Any]
 
 
 @pytest.fixture(scope="session")

@@ -152,7 +152,9 @@ def test_a_limit_that_passes_is_waited_for(platform: Platform, paced: Paced) -> 
     text = "This one keeps the only slot of the key for a while. " * 20
     try:
         with (
-            first.stream(text, response_format="pcm", **paced.fields) as response,
+            first.stream(
+                text, response_format="pcm", quality_tier="single", **paced.fields
+            ) as response,
             caller(platform, paced.key, max_retries=5) as found,
         ):
             pieces = response.iter_raw()

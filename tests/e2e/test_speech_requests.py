@@ -11,6 +11,7 @@ from tests.e2e.speech_client import PATH, SpeechClient
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("platform")]
 
 LEAST = {"model": "tone", "voice": "tone-a", "input": "Hello there."}
+FAST = LEAST | {"quality_tier": "realtime"}
 
 
 def test_three_fields_are_enough(speech: SpeechClient) -> None:
@@ -22,7 +23,7 @@ def test_three_fields_are_enough(speech: SpeechClient) -> None:
 
 @pytest.mark.parametrize("stream", [True, False, None])
 def test_stream_is_accepted_whatever_it_says(speech: SpeechClient, stream: bool | None) -> None:
-    response = speech.http.post(PATH, json=LEAST | {"stream": stream})
+    response = speech.http.post(PATH, json=FAST | {"stream": stream})
     assert response.status_code == 200
     assert response.content
 
@@ -43,7 +44,7 @@ def test_null_is_the_same_as_absent(speech: SpeechClient) -> None:
 def test_events_have_the_schema_that_clients_read(
     speech: SpeechClient, response_format: str
 ) -> None:
-    fields = LEAST | {"response_format": response_format, "seed": 1}
+    fields = FAST | {"response_format": response_format, "seed": 1}
     response = speech.http.post(PATH, json=fields | {"stream_format": "sse"})
     assert response.headers["content-type"].startswith("text/event-stream")
     blocks = response.text.split("\n\n")
@@ -84,7 +85,7 @@ def test_events_have_the_schema_that_clients_read(
 def test_what_cannot_be_spoken_is_an_error_that_says_why(
     speech: SpeechClient, changes: dict[str, Any], status: int, code: str, param: str
 ) -> None:
-    response = speech.http.post(PATH, json=LEAST | changes)
+    response = speech.http.post(PATH, json=FAST | changes)
     assert response.status_code == status, response.text
     error = response.json()["error"]
     assert (error["code"], error["param"]) == (code, param)
