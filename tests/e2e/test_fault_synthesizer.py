@@ -123,7 +123,7 @@ async def _speak_on_both(pair: Pair, client: httpx.AsyncClient) -> None:
     speaking = [
         asyncio.create_task(client.post("/v1/audio/speech", content=body)) for _ in range(8)
     ]
-    await asyncio.to_thread(until, lambda: all(beat.active >= 3 for beat in pair.beats()))
+    await asyncio.to_thread(until, lambda: all(beat.active for beat in pair.beats()))
     for response in await asyncio.gather(*speaking):
         assert response.status_code == 200
         seconds = len(response.content) / 2 / RATE
