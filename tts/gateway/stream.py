@@ -160,22 +160,25 @@ class RequestStream:
     # The carrier's side
 
     def deliver(self, event: EngineEvent) -> None:
-        """Take an event from a worker."""
+        """Take an event from a worker.
+
+        It may arrive twice (see StreamWriter): what counted already is passed over.
+        """
         if self._over or self.worker is None or event.attempt != self.attempt:
             return
         match event:
-            case SpeechQueued():
+            case SpeechQueued() if not (self._begun or self._started):
                 self._push(event)
-            case SpeechStarted():
+            case SpeechStarted() if not self._begun:
                 # Held back until audio follows: should the worker die in between,
                 # the attempt that takes over has a start of its own.
                 self._started = event
-            case AudioChunk():
+            case AudioChunk() if event.sequence >= self._next_sequence:
                 self._chunk(event)
-            case SegmentFinished():
+            case SegmentFinished() if event.segment_index in self._unspoken:
                 self._begin()
                 self._segments_done += 1
-                self._unspoken.pop(event.segment_index, None)
+                del self._unspoken[event.segment_index]
                 self._room.set()
                 self._push(event)
             case SpeechFinished():
