@@ -106,12 +106,9 @@ class Placement:
         return (beat.active + beat.waiting + self._pending(beat)) / max(beat.slots, 1)
 
     def _refusal(self, version: str) -> EngineError:
-        for beat in self._beats.values():
-            if version in beat.failed:
-                return VersionUnavailable(
-                    f"version {version} could not be loaded: {beat.failed[version]}",
-                    retry_after=30.0,
-                )
+        if any(version in beat.failed for beat in self._beats.values()):
+            # The reason may name files of the installation; operators see it in the beat.
+            return VersionUnavailable(f"version {version} could not be loaded", retry_after=30.0)
         if self._beats and all(beat.draining for beat in self._beats.values()):
             return Draining("every worker is stopping", retry_after=RETRY_AFTER_NO_WORKER)
         return VersionUnavailable(

@@ -70,10 +70,12 @@ def test_a_worker_that_loads_the_version_is_better_than_one_that_does_not_know_i
     assert placed.choose("v1", ()).worker_id == "w2"
 
 
-def test_a_failed_load_is_the_reason_given() -> None:
-    placed = placement(beat("w1", versions=(), failed={"v1": "sha256 differs"}))
-    with pytest.raises(VersionUnavailable, match="sha256 differs"):
+def test_a_failed_load_is_said_without_its_reason() -> None:
+    failed = {"v1": "FileNotFoundError: '/srv/models/v1.safetensors'"}
+    placed = placement(beat("w1", versions=(), failed=failed))
+    with pytest.raises(VersionUnavailable) as raised:
         placed.choose("v1", ())
+    assert raised.value.message == "version v1 could not be loaded"
 
 
 def test_draining_workers_take_nothing() -> None:
