@@ -119,6 +119,7 @@ class BatchingConsumer(AsyncConsumer):
     def load(self) -> Load:
         """The state that the heartbeat shows."""
         self._intake.expire()
+        self._engines.broken_remove()
         stats = self._core.stats()
         return Load(
             versions=self._engines.ready_versions,

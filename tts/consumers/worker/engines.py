@@ -9,6 +9,7 @@ from typing import Protocol
 
 import structlog
 
+from tts.consumers.worker.failures import EngineKey, Failures
 from tts.engine.config import BatchingConfig
 from tts.engine.errors import EngineError, VersionUnavailable
 from tts.engine.request import Profile
@@ -25,11 +26,7 @@ RETIRE_SECONDS = 2.0
 every process within a second."""
 RETIRE_CHECK_SECONDS = 0.5
 REMOVE_SECONDS = 15.0
-RETRY_FIRST = 5.0
-RETRY_MOST = 60.0
-RETRY_AFTER_FAILED = 30.0
-
-EngineKey = tuple[str, Profile]
+RETRY_AFTER_REMOVAL = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +56,6 @@ class EngineListener(Protocol):
     def engine_failed(self, version: str, profile: Profile, error: EngineError) -> None: ...
 
     def count(self, version: str) -> int: ...
-
-
-@dataclass(slots=True)
-class _Failure:
-    error: EngineError
-    retry_at: float
-    delay: float
 
 
 class Engines:
@@ -98,7 +88,8 @@ class Engines:
         self._loaded: dict[EngineKey, Version] = {}
         self._loading: set[EngineKey] = set()
         self._wanted: set[EngineKey] = set()
-        self._failed: dict[EngineKey, _Failure] = {}
+        self._failed = Failures(clock)
+        self._removing: set[str] = set()
         self._retiring: dict[str, float] = {}
         self._kick = asyncio.Event()
         self._loads: set[asyncio.Task[None]] = set()
@@ -121,8 +112,8 @@ class Engines:
         """Versions that cannot be spoken, with the reason."""
         ready = {version for version, _ in self._loaded}
         return {
-            version: failure.error.message
-            for (version, _), failure in self._failed.items()
+            version: reason
+            for version, reason in self._failed.reasons.items()
             if version not in ready and version in self._versions
         }
 
@@ -140,9 +131,13 @@ class Engines:
         key = (version, profile)
         if key in self._loaded:
             return True
-        failure = self._failed.get(key)
-        if failure is not None and self._clock() < failure.retry_at:
+        failure = self._failed.blocking(key)
+        if failure is not None:
             raise failure.error
+        if version in self._removing:
+            raise VersionUnavailable(
+                f"version {version} is being loaded again", retry_after=RETRY_AFTER_REMOVAL
+            )
         known = self._versions.get(version)
         if known is not None:
             self._load(known, profile)
@@ -151,6 +146,33 @@ class Engines:
             self._wanted.add(key)
             self.kick()
         return False
+
+    def broken_remove(self) -> None:
+        """Take out what the core gave up, to load it anew after a pause; called every beat."""
+        for stats in self._core.stats().engines:
+            key = (stats.version, Profile(stats.profile))
+            loading = any(version == stats.version for version, _ in self._loading)
+            if not stats.broken or key not in self._loaded or loading:
+                continue
+            reason = "the engine failed several steps in a row"
+            log.error("engine_broken", version=key[0], profile=key[1])
+            self._failed.add(key, reason)
+            for gone in [gone for gone in self._loaded if gone[0] == stats.version]:
+                del self._loaded[gone]
+            self._removing.add(stats.version)
+            task = asyncio.create_task(self._broken_remove(stats.version))
+            self._loads.add(task)
+            task.add_done_callback(self._loads.discard)
+
+    async def _broken_remove(self, version: str) -> None:
+        try:
+            await asyncio.wrap_future(self._core.engine_remove(version))
+            # What is built from its shards may be what is broken.
+            kept = ({key for key, _ in self._loaded} | self._versions.keys()) - {version}
+            self._thread.submit(self._loader.retain, frozenset(kept))
+        finally:
+            self._removing.discard(version)
+            self.kick()
 
     async def run(self) -> None:
         """Follow the versions until cancelled."""
@@ -175,9 +197,9 @@ class Engines:
         pause = RECONCILE_SECONDS
         if self._retiring:
             pause = RETIRE_CHECK_SECONDS
-        for (version, profile), failure in self._failed.items():
-            if version in self._versions and profile is BOOT_PROFILE:
-                pause = min(pause, max(0.1, failure.retry_at - self._clock()))
+        retry = self._failed.pause(BOOT_PROFILE)
+        if retry is not None:
+            pause = min(pause, max(0.1, retry))
         try:
             async with asyncio.timeout(pause):
                 await self._kick.wait()
@@ -197,7 +219,7 @@ class Engines:
                 log.info("batching_changed", version=key)
                 self._core.batching_set(key, version.batching)
         self._versions = versions
-        self._failed = {key: kept for key, kept in self._failed.items() if key[0] in versions}
+        self._failed.keep(versions)
         for version in versions.values():
             self._load(version, BOOT_PROFILE)
         for key_wanted in wanted:
@@ -241,11 +263,11 @@ class Engines:
 
     def _load(self, version: Version, profile: Profile) -> None:
         key = (version.key, profile)
-        failure = self._failed.get(key)
         if (
             key in self._loaded
             or key in self._loading
-            or (failure is not None and self._clock() < failure.retry_at)
+            or version.key in self._removing
+            or self._failed.blocking(key) is not None
         ):
             return
         self._loading.add(key)
@@ -261,20 +283,18 @@ class Engines:
             # Loading may hold the interpreter for a while: the heartbeat says so first.
             await self._shown()
             engine = await loop.run_in_executor(self._thread, self._loader.load, version, profile)
+            await self._add(version, profile, engine)
         except EngineError as error:
-            self._load_failed(key, VersionUnavailable(error.message, retry_after=error.retry_after))
+            self._load_failed(key, error.message, error.retry_after)
         except Exception as error:
             # A manifest or a shard can be wrong in any way; the worker goes on with the others.
             log.exception("engine_load_failed", version=version.key, profile=profile)
-            self._load_failed(key, VersionUnavailable(f"{type(error).__name__}: {error}"))
+            self._load_failed(key, f"{type(error).__name__}: {error}")
         else:
             seconds = round(self._clock() - began, 3)
             log.info("engine_loaded", version=version.key, profile=profile, seconds=seconds)
-            current = self._versions.get(version.key, version)
-            added = self._core.engine_add(version.key, profile, engine, current.batching)
-            await asyncio.wrap_future(added)
             self._loaded[key] = version
-            self._failed.pop(key, None)
+            self._failed.loaded(key)
             if self.listener is not None:
                 self.listener.engine_ready(version.key, profile)
             if version.key not in self._versions:
@@ -283,12 +303,19 @@ class Engines:
             self._loading.discard(key)
             self._changed()
 
-    def _load_failed(self, key: EngineKey, error: VersionUnavailable) -> None:
-        log.warning("engine_unavailable", version=key[0], profile=key[1], error=error.message)
-        before = self._failed.get(key)
-        delay = min(before.delay * 2, RETRY_MOST) if before else RETRY_FIRST
-        self._failed[key] = _Failure(error, self._clock() + delay, delay)
-        error.retry_after = error.retry_after or RETRY_AFTER_FAILED
+    async def _add(self, version: Version, profile: Profile, engine: SpeechEngine) -> None:
+        """Give a loaded engine to the core; it is closed if the core does not take it."""
+        batching = self._versions.get(version.key, version).batching
+        try:
+            added = self._core.engine_add(version.key, profile, engine, batching)
+            await asyncio.wrap_future(added)
+        except Exception:
+            self._thread.submit(engine.close)
+            raise
+
+    def _load_failed(self, key: EngineKey, reason: str, retry_after: float | None = None) -> None:
+        log.warning("engine_unavailable", version=key[0], profile=key[1], error=reason)
+        failure = self._failed.add(key, reason, retry_after)
         if self.listener is not None:
-            self.listener.engine_failed(*key, error)
+            self.listener.engine_failed(*key, failure.error)
         self._kick.set()
