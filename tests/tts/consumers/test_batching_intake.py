@@ -155,6 +155,28 @@ def test_what_comes_while_the_engine_loads_is_held_and_then_spoken(bench: Bench)
     assert bench.finished[0].reason is FinishReason.COMPLETED
 
 
+def test_what_was_held_for_all_its_time_still_gets_a_moment_for_its_turn(bench: Bench) -> None:
+    bench.core.held = True
+    bench.engines.loaded = False
+    bench.open(speech_request())
+    bench.now = 60.0
+    bench.intake.engine_ready("tone@1", Profile.REALTIME)
+    assert bench.core.jobs["r1", 1].request.max_queue_seconds == 1.0
+
+
+def test_a_replaced_attempt_whose_successor_is_refused_leaves_the_worker_idle(
+    bench: Bench,
+) -> None:
+    bench.core.held = True
+    bench.open(speech_request())
+    # The real core answers a cancellation with its next turn.
+    bench.core.cancel = lambda request_id, attempt: None  # type: ignore[method-assign]
+    bench.intake.draining = True
+    bench.open(speech_request(attempt=2), serial=2)
+    assert bench.finished[-1].error_code is ErrorCode.DRAINING
+    assert bench.intake.idle.is_set()
+
+
 def test_a_load_that_fails_refuses_with_its_reason(bench: Bench) -> None:
     bench.engines.loaded = False
     bench.open(speech_request())

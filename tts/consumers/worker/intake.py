@@ -43,6 +43,8 @@ log = structlog.get_logger(__name__)
 
 REMEMBERED = 4096
 """Requests that have ended and whose opening, should it arrive again, is passed over."""
+QUEUE_SECONDS_LEAST = 1.0
+"""A request whose engine has just been loaded may wait for its turn for this long at least."""
 RETRY_AFTER_DRAINING = 1.0
 RETRY_AFTER_FULL = 1.0
 RETRY_AFTER_LOADING = 5.0
@@ -185,7 +187,8 @@ class Intake:
             raise QueueFull("this request is under way already", retry_after=RETRY_AFTER_FULL)
         self._drop(request.request_id)
         # What the core still says of the older attempt finds no entry and goes nowhere.
-        self._entries.pop(request.request_id, None)
+        if request.request_id in self._entries:
+            self._forget(request.request_id)
 
     def _admit(self, request: SpeechRequest) -> bool:
         """Whether the request must be held until its engine is loaded; raises EngineError."""
@@ -234,7 +237,7 @@ class Intake:
             if entry.held is None or (request.version, request.profile) != (version, profile):
                 continue
             waited = self._clock() - entry.since
-            left = max(0.0, request.max_queue_seconds - waited)
+            left = max(QUEUE_SECONDS_LEAST, request.max_queue_seconds - waited)
             segments, entry.held = entry.held, None
             self._core.submit(replace(request, max_queue_seconds=left))
             for segment in segments:
