@@ -11,6 +11,7 @@ from tts.engine.job import EngineKey
 from tts.engine.observer import EngineObserver, StepStats
 from tts.engine.scheduler import Scheduler, Start
 from tts.engine.streams import Streams, Work
+from tts.engine.traces import trace_of
 from tts.engines.base import EngineKind, StepResult, SynthesisParams
 
 logger = logging.getLogger(__name__)
@@ -80,8 +81,9 @@ class Computing:
             self._finish_run(work, silent=error)
         except EngineError as error:
             self._streams.fail(stream, error)
-        except Exception as error:
-            logger.exception("engine %s failed to prepare a segment", work.host.key)
+        except Exception as error:  # noqa: BLE001 - one bad text must not end the loop
+            key, trace = work.host.key, trace_of(error)
+            logger.error("engine %s failed to prepare a segment\n%s", key, trace)
             self._streams.fail(stream, _failure("preparing the text failed", error))
         else:
             self._scheduler.prepared(start.run_id, seconds)
@@ -95,8 +97,9 @@ class Computing:
         began = self._clock()
         try:
             results = host.step(rows)
-        except Exception as error:
-            logger.exception("a step of engine %s failed", host.key)
+        except Exception as error:  # noqa: BLE001 - a failed step must not end the loop
+            trace = trace_of(error)
+            logger.error("a step of engine %s failed\n%s", host.key, trace)
             self._step_failed(host, rows, error)
             return True
         host.failures = 0

@@ -1,5 +1,6 @@
 """All open requests of a worker: they are opened, fed, sent from and ended here, exactly once."""
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,8 +14,11 @@ from tts.engine.job import EngineKey
 from tts.engine.request import SpeechRequest
 from tts.engine.scheduler import Scheduler, Start
 from tts.engine.stream import PostProcessorFactory, Stream
+from tts.engine.traces import trace_of
 from tts.engines.base import Samples
 from tts.text.segment import Language, Segment
+
+logger = logging.getLogger(__name__)
 
 # Ordinary speech: 4.5 syllables of Mandarin, 14 letters of English a second. Only the
 # first guess; an engine's own replaces it when the segment is prepared.
@@ -154,6 +158,7 @@ class Streams:
         try:
             self._events.extend(stream.flush())
         except Exception as error:  # noqa: BLE001 - audio processing must not end the loop
+            logger.error("processing the audio failed\n%s", trace_of(error))
             failure = SynthesisFailed(f"processing the audio failed: {type(error).__name__}")
             failure.__cause__ = error
             self.fail(stream, failure)

@@ -4,6 +4,7 @@ An engine's `step` submits what is new and returns `collect()`; its `release`
 calls `cancel`. Nothing here waits for a computation except `close`.
 """
 
+import logging
 import threading
 import time
 from collections import deque
@@ -13,7 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tts.engine.errors import EngineError, SynthesisFailed
+from tts.engine.traces import trace_of
 from tts.engines.base import Samples, StepResult
+
+logger = logging.getLogger(__name__)
 
 Emit = Callable[[Samples], None]
 NO_AUDIO: Samples = np.zeros(0, dtype=np.float32)
@@ -189,6 +193,7 @@ class UtterancePool:
         except EngineError as error:
             return error
         except Exception as error:  # noqa: BLE001 - one bad utterance must not end the thread
+            logger.error("an utterance failed\n%s", trace_of(error))
             failure = SynthesisFailed(f"the engine failed: {type(error).__name__}")
             failure.__cause__ = error
             return failure

@@ -22,6 +22,7 @@ from tts.engine.event import (
     SpeechStarted,
 )
 from tts.engine.request import SpeechRequest
+from tts.engine.traces import trace_of
 from tts.gateway.placement import WorkerRef
 from tts.gateway.wire import (
     CancelSent,
@@ -216,9 +217,9 @@ class RequestStream:
             self._segments_ended()
         except EngineError as error:
             self.fail(error)
-        except Exception:
-            # The iterator is the caller's; whatever it raises ends this request only.
-            log.exception("segments_failed", request_id=self.request.request_id)
+        except Exception as error:  # noqa: BLE001 - the iterator is the caller's
+            trace = trace_of(error)
+            log.error("segments_failed", request_id=self.request.request_id, trace=trace)
             self.fail(SynthesisFailed("the text of the request could not be read to its end"))
         finally:
             close = getattr(self._segments, "aclose", None)
