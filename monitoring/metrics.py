@@ -52,8 +52,8 @@ STEP = Histogram(
     ("version", "profile"),
     buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.5, 5),
 )
-WAITING = Gauge("voicehost_waiting_requests", "Requests that wait in a worker.", ("version",))
-ACTIVE = Gauge("voicehost_active_requests", "Requests being spoken by a worker.", ("version",))
+WAITING = Gauge("voicehost_waiting_requests", "Requests that wait in a worker.")
+ACTIVE = Gauge("voicehost_active_requests", "Requests being spoken by a worker.")
 LOOP_LAG = Histogram(
     "voicehost_event_loop_lag_seconds",
     "How late an event loop is: every connection of the process waits for so long.",

@@ -16,8 +16,11 @@ class MetricsObserver:
         """Record one engine step."""
         metrics.BATCH_SIZE.labels(stats.version, stats.profile).observe(stats.batch_size)
         metrics.STEP.labels(stats.version, stats.profile).observe(stats.step_seconds)
-        metrics.WAITING.labels(stats.version).set(stats.waiting)
-        metrics.ACTIVE.labels(stats.version).set(stats.active)
+
+    def requests_counted(self, waiting: int, active: int) -> None:
+        """Show what the worker has at this moment."""
+        metrics.WAITING.set(waiting)
+        metrics.ACTIVE.set(active)
 
     def speech_finished(self, outcome: SpeechOutcome) -> None:
         """Record one request."""

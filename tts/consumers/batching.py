@@ -40,7 +40,8 @@ class BatchingConsumer(AsyncConsumer):
 
     `make_core(sink)` builds the core; `loader` makes engines; `read_versions`
     are those that some route gives weight to; `count_leases` how many requests
-    all processes still hold on a version.
+    all processes still hold on a version; `counted(waiting, active)` is told
+    the worker's requests at every beat.
     """
 
     def __init__(
@@ -53,8 +54,10 @@ class BatchingConsumer(AsyncConsumer):
         count_leases: Callable[[str], Awaitable[int]],
         *,
         max_requests: int = MAX_REQUESTS,
+        counted: Callable[[int, int], None] = lambda waiting, active: None,
     ) -> None:
         self.worker_id = worker_id
+        self._counted = counted
         self._loop = asyncio.get_running_loop()
         self._core = make_core(self._sink)
         self._presence = Presence(client, worker_id, self)
@@ -120,6 +123,7 @@ class BatchingConsumer(AsyncConsumer):
         """The state that the heartbeat shows."""
         self._intake.expire()
         self._engines.broken_remove()
+        self._counted(self._intake.waiting, self._intake.active)
         stats = self._core.stats()
         return Load(
             versions=self._engines.ready_versions,

@@ -111,17 +111,8 @@ class Computing:
             self._timed.append((host.key, len(rows), self._clock() - began))
         if steps or results:
             version, profile = host.key
-            depth = self._scheduler.depth()
             self._observer.step_finished(
-                StepStats(
-                    version,
-                    profile,
-                    len(rows),
-                    stepped - began,
-                    audio_seconds,
-                    sum(depth.values()),
-                    len(self._streams) - sum(depth.values()),
-                )
+                StepStats(version, profile, len(rows), stepped - began, audio_seconds)
             )
         return steps or ended
 

@@ -8,15 +8,13 @@ from tts.engine.outcome import SpeechOutcome
 
 @dataclass(frozen=True, slots=True)
 class StepStats:
-    """One turn of the step loop for one engine: batch size, seconds, what still waits."""
+    """One turn of the step loop for one engine: batch size and seconds."""
 
     version: str
     profile: str
     batch_size: int
     step_seconds: float
     audio_seconds: float
-    waiting: int
-    active: int
 
 
 class EngineObserver(Protocol):
@@ -24,6 +22,13 @@ class EngineObserver(Protocol):
 
     def step_finished(self, stats: StepStats) -> None:
         """One engine step was computed."""
+
+
+class WorkerObserver(EngineObserver, Protocol):
+    """Receives what a worker did, and how much it has."""
+
+    def requests_counted(self, waiting: int, active: int) -> None:
+        """The worker's requests at a heartbeat, over all versions; told also while it is idle."""
 
 
 class OutcomeObserver(Protocol):
@@ -37,6 +42,9 @@ class NullObserver:
     """Listens to nothing."""
 
     def step_finished(self, stats: StepStats) -> None:
+        """Ignore it."""
+
+    def requests_counted(self, waiting: int, active: int) -> None:
         """Ignore it."""
 
     def speech_finished(self, outcome: SpeechOutcome) -> None:

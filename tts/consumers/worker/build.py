@@ -13,7 +13,7 @@ from tts.consumers.worker.engines import Version
 from tts.engine.config import BatchingConfig, CoreConfig
 from tts.engine.core import EngineCore
 from tts.engine.errors import VersionUnavailable
-from tts.engine.observer import EngineObserver, StepStats
+from tts.engine.observer import StepStats, WorkerObserver
 from tts.engine.request import Profile
 from tts.engines.base import Device, SpeechEngine
 from tts.engines.registry import engine_create
@@ -22,15 +22,20 @@ from tts.gateway.local import EventSink, SpeechCore
 
 
 class Observers:
-    """An EngineObserver that tells several."""
+    """A WorkerObserver that tells several."""
 
-    def __init__(self, observers: Sequence[EngineObserver]) -> None:
+    def __init__(self, observers: Sequence[WorkerObserver]) -> None:
         self._observers = tuple(observers)
 
     def step_finished(self, stats: StepStats) -> None:
         """Pass it on."""
         for observer in self._observers:
             observer.step_finished(stats)
+
+    def requests_counted(self, waiting: int, active: int) -> None:
+        """Pass it on."""
+        for observer in self._observers:
+            observer.requests_counted(waiting, active)
 
 
 class ShardLoader:
@@ -91,16 +96,17 @@ def consumer_build(
     *,
     lanes: int,
     device: str = "cpu",
-    observers: Sequence[EngineObserver] = (),
+    observers: Sequence[WorkerObserver] = (),
 ) -> BatchingConsumer:
     """The batching consumer of this process; called on its event loop.
 
     `lanes` bounds the utterance calls that are computed at the same time.
     """
     cores: list[EngineCore] = []
+    observer = Observers(observers)
 
     def core_make(sink: EventSink) -> SpeechCore:
-        core = EngineCore(CoreConfig(lanes=lanes), sink, Observers(observers), time.monotonic)
+        core = EngineCore(CoreConfig(lanes=lanes), sink, observer, time.monotonic)
         cores.append(core)
         return core
 
@@ -109,7 +115,15 @@ def consumer_build(
 
     loader = ShardLoader(Device(device, threads=lanes), notify)
     leases = RouteLeases(client=lambda: client)
-    return BatchingConsumer(worker_id, client, core_make, loader, versions_read, leases.count)
+    return BatchingConsumer(
+        worker_id,
+        client,
+        core_make,
+        loader,
+        versions_read,
+        leases.count,
+        counted=observer.requests_counted,
+    )
 
 
 def _version(spec: VersionSpec) -> Version:
