@@ -60,6 +60,7 @@ class EngineCore:
         """Start the thread."""
         if self._thread is not None:
             raise RuntimeError("the core was started already")
+        self._loop.background = _closer_start
         self._thread = threading.Thread(target=self._run, name="engine-core", daemon=True)
         self._thread.start()
 
@@ -217,3 +218,8 @@ class EngineCore:
                 self._sink(events)
             except Exception:
                 logger.exception("the sink failed; %d events are lost", len(events))
+
+
+def _closer_start(work: Callable[[], None]) -> None:
+    """An engine's end waits for its threads; the streams of others go on meanwhile."""
+    threading.Thread(target=work, name="engine-closer", daemon=True).start()

@@ -1,7 +1,8 @@
 """The single-threaded heart: commands change its state, `turn` computes once for everyone."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from functools import partial
 from math import inf
 
 from tts.engine.computing import Computing
@@ -26,7 +27,10 @@ from tts.text.segment import Segment
 
 
 class CoreLoop:
-    """Engines and requests of one worker. Not thread-safe: one thread calls everything."""
+    """Engines and requests of one worker. Not thread-safe: one thread calls everything.
+
+    `background` carries out what would keep a turn waiting: the end of an engine.
+    """
 
     def __init__(
         self,
@@ -40,6 +44,7 @@ class CoreLoop:
         self._streams = Streams(config, self._scheduler, clock, postprocessor_factory)
         self._hosts: dict[EngineKey, EngineHost] = {}
         self._computing = Computing(config, self._scheduler, self._streams, observer, clock)
+        self.background: Callable[[Callable[[], None]], None] = _at_once
         self._removals: list[tuple[str, Future[None]]] = []
         self._drain_until: float | None = None
         self._began = clock()
@@ -221,6 +226,16 @@ class CoreLoop:
                 continue
             for key in keys:
                 self._scheduler.engine_remove(key)
-                self._hosts.pop(key).close()
+            hosts = [self._hosts.pop(key) for key in keys]
             self._removals.remove((version, done))
-            done.set_result(None)
+            self.background(partial(_hosts_close, hosts, done))
+
+
+def _at_once(work: Callable[[], None]) -> None:
+    work()
+
+
+def _hosts_close(hosts: Iterable[EngineHost], done: Future[None]) -> None:
+    for host in hosts:
+        host.close()
+    done.set_result(None)

@@ -102,7 +102,8 @@ class Shards(Protocol):
 class SpeechEngine(Protocol):
     """One loaded model version in one profile.
 
-    All methods but `prepare` are called from the engine core's thread only;
+    All methods but `prepare` are called from the engine core's thread only,
+    except `close`: it comes last, from any thread, and may wait;
     `prepare` is called from that thread too but must not touch running state.
     """
 

@@ -115,6 +115,24 @@ def test_a_cancelled_call_stops_computing(worker: Worker) -> None:
     assert time.monotonic() - began < 3.0
 
 
+def test_an_engine_that_is_slow_to_close_keeps_no_other_stream(worker: Worker) -> None:
+    slow = worker.add("slow", mode="step")
+    worker.add("step", mode="step")
+    spoken, closed = threading.Event(), slow.close
+
+    def close() -> None:
+        assert spoken.wait(LIMIT)
+        closed()
+
+    slow.close = close  # type: ignore[method-assign]  # to hold it
+    removed = worker.core.engine_remove("slow")
+    worker.speak("r", "step", "hello")
+    assert worker.wait_for("r")["r"].reason is FinishReason.COMPLETED
+    assert not removed.done()
+    spoken.set()
+    removed.result(LIMIT)
+
+
 def test_an_idle_core_does_not_run(worker: Worker) -> None:
     worker.add("step", mode="step")
     worker.speak("r", "step", "hello")
