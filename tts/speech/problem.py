@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import singledispatch
 
+from django.db import DatabaseError, InterfaceError
 from redis.exceptions import RedisError
 
 from models_registry.errors import RegistryError
@@ -121,8 +122,10 @@ def _tenant(error: TenantError) -> Problem:
     )
 
 
-@problem_of.register
-def _redis(error: RedisError) -> Problem:
+@problem_of.register(RedisError)
+@problem_of.register(DatabaseError)
+@problem_of.register(InterfaceError)
+def _outage(error: RedisError | DatabaseError | InterfaceError) -> Problem:
     return Problem(
         503,
         "The service is not available right now.",

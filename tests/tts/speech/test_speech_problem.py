@@ -1,8 +1,9 @@
 """Every error becomes one envelope with the headers that clients retry by."""
 
 import pytest
+from django.db import InterfaceError, OperationalError
 
-from models_registry.errors import RouteNotFound, VersionNotReady
+from models_registry.errors import RouteNotFound
 from tenants.errors import KeyUnknown, LimitExceeded, TierNotAllowed
 from tts.audio.errors import EncodingFailed, UnsupportedSampleRate
 from tts.engine.errors import ERRORS, ErrorCode, QueueFull, SynthesisFailed
@@ -17,7 +18,6 @@ from tts.text.errors import EmptyText, NoSpeakableText, TextTooLong
         (KeyUnknown(), 401, "authentication_error", "invalid_api_key", None),
         (TierNotAllowed("hq", ["x"]), 403, "permission_error", "tier_not_allowed", "quality_tier"),
         (RouteNotFound("x"), 404, "not_found_error", "model_not_found", "model"),
-        (VersionNotReady("x", "x@1"), 503, "server_error", "model_not_ready", "model"),
         (EmptyText(), 400, "invalid_request_error", "missing_required_parameter", "input"),
         (NoSpeakableText(), 400, "invalid_request_error", "no_speakable_text", "input"),
         (TextTooLong(9, 8), 400, "invalid_request_error", "string_above_max_length", "input"),
@@ -26,6 +26,8 @@ from tts.text.errors import EmptyText, NoSpeakableText, TextTooLong
         (UnsupportedSampleRate("m"), 400, "invalid_request_error", "invalid_value", "sample_rate"),
         (EncodingFailed("m"), 500, "server_error", "encoding_failed", None),
         (QueueFull("m"), 503, "server_error", "queue_full", None),
+        (OperationalError("secret"), 503, "server_error", "overloaded", None),
+        (InterfaceError("secret"), 503, "server_error", "overloaded", None),
         (ValueError("secret"), 500, "server_error", "internal_error", None),
     ],
 )  # fmt: skip
@@ -61,6 +63,13 @@ def test_tenant_limit_carries_retry_and_rate_headers() -> None:
 def test_platform_limit_always_says_when_to_retry() -> None:
     assert problem_of(QueueFull("m")).headers()["retry-after"] == "1"
     assert problem_of(QueueFull("m", retry_after=2.5)).headers()["retry-after-ms"] == "2500"
+
+
+@pytest.mark.parametrize("error", [InterfaceError(), OperationalError()])
+def test_outage_of_the_database_is_tried_again(error: Exception) -> None:
+    headers = problem_of(error).headers()
+    assert headers["retry-after"] == "1"
+    assert "x-should-retry" not in headers
 
 
 @pytest.mark.parametrize("error", [NoAudio(), SynthesisFailed("m"), ValueError()])
