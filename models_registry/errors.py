@@ -10,8 +10,7 @@ RegistryError
 ├── RouteInvalid           a route cannot be created or changed as asked
 ├── RouteSplitInvalid      weights that cannot be set
 ├── RouteConflict          another change came first
-├── RouteNotFound          no route of that name for this caller (404)
-└── VersionNotReady        the version that the split picked is nowhere ready (503)
+└── RouteNotFound          no route of that name for this caller (404)
 """
 
 from collections.abc import Collection, Iterable
@@ -102,21 +101,6 @@ class RouteNotFound(RegistryError):
         self.available = tuple(sorted(available))
         known = f"available: {', '.join(self.available)}" if self.available else "none is available"
         super().__init__(f"model {clipped(name)} does not exist; {known}", param="model")
-
-
-class VersionNotReady(RegistryError):
-    """The version that the split picked is ready on no worker; the split is not bent for it."""
-
-    status = 503
-    code = "model_not_ready"
-
-    def __init__(self, route: str, version: str, retry_after: float = 5.0) -> None:
-        super().__init__(
-            f"model '{route}' is served by version '{version}', which no worker has ready; "
-            f"try again in {retry_after:g} s",
-            param="model",
-            retry_after=retry_after,
-        )
 
 
 def clipped(value: str, limit: int = 64) -> str:

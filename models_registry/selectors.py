@@ -1,18 +1,19 @@
 """Reading the registry: which version serves a caller, and what a version is.
 
 The asynchronous functions are for the event loop; those that a worker or a
-command needs without one end in `_sync`.
+command needs without one end in `_sync`. All go through Channels' wrapper, which
+drops a connection that the database has closed: `async for` on a query set does not.
 """
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from asgiref.sync import sync_to_async
+from channels.db import database_sync_to_async
 
 from coordination.epoch import ConfigCache
 from models_registry.batching import Batching
-from models_registry.errors import RouteNotFound, VersionNotFound, VersionNotReady
+from models_registry.errors import RouteNotFound, VersionNotFound
 from models_registry.manifest import Manifest
 from models_registry.models import ModelVersion, Route, RouteEvent, RouteWeight
 from models_registry.split import SplitTable, bucket_of
@@ -92,25 +93,6 @@ async def route(
     return table.versions[table.split.owner(bucket_of(table.salt, key_id))]
 
 
-async def route_with_ready(
-    model_name: str,
-    key_id: str,
-    *,
-    ready: Collection[str],
-    cache: ConfigCache,
-    allowed: Collection[str] | None = None,
-) -> RoutedVersion:
-    """As `route`; raises VersionNotReady unless some worker has the version ready.
-
-    No other version steps in: the split is the operator's, and a canary that is
-    down must be seen to be down.
-    """
-    routed = await route(model_name, key_id, cache=cache, allowed=allowed)
-    if routed.version not in ready:
-        raise VersionNotReady(model_name, routed.version)
-    return routed
-
-
 async def models_listed(allowed: Collection[str] | None = None) -> tuple[ListedModel, ...]:
     """The routes that a caller sees, by name: `allowed`, or all public ones where it is None.
 
@@ -148,8 +130,7 @@ def versions_with_weight_sync() -> tuple[VersionSpec, ...]:
     return tuple(_spec(version) for version in versions)
 
 
-version_spec = sync_to_async(version_spec_sync)
-versions_with_weight = sync_to_async(versions_with_weight_sync)
+versions_with_weight = database_sync_to_async(versions_with_weight_sync)
 
 
 def route_weights(route_name: str) -> dict[str, int]:
@@ -167,21 +148,19 @@ def route_weights_at(route_name: str, at: datetime) -> dict[str, int]:
     return {} if event is None else {str(key): int(value) for key, value in event.after.items()}
 
 
-async def _routes_all() -> list[Route]:
-    return [
-        item
-        async for item in Route.objects.filter(weights__weight__gt=0).order_by("name").distinct()
-    ]
+@database_sync_to_async
+def _routes_all() -> list[Route]:
+    return list(Route.objects.filter(weights__weight__gt=0).order_by("name").distinct())
 
 
-async def _route_table(name: str) -> _RouteTable | None:
+@database_sync_to_async
+def _route_table(name: str) -> _RouteTable | None:
     # One query: owners and weights must be of the same revision.
-    rows = [
-        row
-        async for row in RouteWeight.objects.filter(route__name=name, weight__gt=0).select_related(
+    rows = list(
+        RouteWeight.objects.filter(route__name=name, weight__gt=0).select_related(
             "route", "version__model"
         )
-    ]
+    )
     if not rows:
         return None
     found = rows[0].route

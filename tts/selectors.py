@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from channels.db import database_sync_to_async
 from django.db.models import Q
 
 from coordination.epoch import ConfigCache
@@ -83,14 +84,16 @@ async def voices_speaking(
     return tuple(voice.name for voice in voices if language in voice.languages)
 
 
-async def _voices(tenant: UUID | None, engine: str | None) -> list[Voice]:
+# Unlike `async for`, this drops a connection that the database has closed.
+@database_sync_to_async
+def _voices(tenant: UUID | None, engine: str | None) -> list[Voice]:
     query = Voice.objects.filter(is_active=True).select_related("companion")
     if engine is not None:
         query = query.filter(engine=engine)
     mine = Q(tenant_id__isnull=True)
     if tenant is not None:
         mine |= Q(tenant_id=tenant)
-    voices = [voice async for voice in query.filter(mine).order_by("engine", "name")]
+    voices = query.filter(mine).order_by("engine", "name")
     # Sorted here, since databases differ on where NULL goes.
     return sorted(voices, key=lambda voice: voice.tenant_id is None)
 

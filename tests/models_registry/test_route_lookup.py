@@ -5,13 +5,12 @@ from asgiref.sync import async_to_sync
 from pytest_django import DjangoAssertNumQueries
 
 from coordination.epoch import ConfigCache
-from models_registry.errors import RouteNotFound, VersionNotReady
+from models_registry.errors import RouteNotFound
 from models_registry.selectors import (
     RoutedVersion,
     models_listed,
     route,
-    route_with_ready,
-    version_spec,
+    version_spec_sync,
     versions_with_weight,
 )
 from models_registry.services import route_create, route_set
@@ -109,19 +108,6 @@ def test_hidden_route_is_for_those_whose_tier_names_it(cache: ConfigCache) -> No
 
 
 @pytest.mark.usefixtures("split")
-def test_split_is_never_bent_for_a_version_that_is_down(cache: ConfigCache) -> None:
-    picked = look_up_all(cache)
-    stable = next(key for key in KEYS if picked[key] == "demo@1")
-    canary = next(key for key in KEYS if picked[key] == "demo@2")
-    ready = frozenset({"demo@1"})
-    look_up_ready = async_to_sync(route_with_ready)
-    assert look_up_ready("tts-1", stable, ready=ready, cache=cache).version == "demo@1"
-    with pytest.raises(VersionNotReady, match="'demo@2', which no worker has ready") as caught:
-        look_up_ready("tts-1", canary, ready=ready, cache=cache)
-    assert (caught.value.status, caught.value.retry_after) == (503, 5.0)
-
-
-@pytest.mark.usefixtures("split")
 def test_models_are_listed() -> None:
     listed = async_to_sync(models_listed)()
     assert [model.name for model in listed] == ["tts-1"]
@@ -133,4 +119,4 @@ def test_models_are_listed() -> None:
 def test_workers_read_what_to_load() -> None:
     specs = async_to_sync(versions_with_weight)()
     assert [spec.key for spec in specs] == ["demo@1", "demo@2"]
-    assert async_to_sync(version_spec)("demo@1") == specs[0]
+    assert version_spec_sync("demo@1") == specs[0]
