@@ -38,7 +38,7 @@ async def test_a_killed_web_process_frees_its_requests_and_the_other_answers(pai
             pid = pair.web_process_of(stream.get_extra_info("client_addr")[1])
             assert pid is not None
             # Heartbeats say it, a moment later.
-        await asyncio.to_thread(until, pair.busy)
+            await asyncio.to_thread(until, pair.busy)
             os.kill(pid, signal.SIGKILL)
             freeing = asyncio.create_task(freed(pair))
             with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
@@ -62,7 +62,7 @@ async def test_a_client_that_leaves_frees_everything(pair: Pair, stream_format: 
         async with client.stream("POST", "/v1/audio/speech", content=body) as response:
             await anext(response.aiter_raw())
             # Heartbeats say it, a moment later.
-        await asyncio.to_thread(until, pair.busy)
+            await asyncio.to_thread(until, pair.busy)
         assert await freed(pair) < FREED_SECONDS
     assert await asyncio.to_thread(until, lambda: held(pair) <= held_before)
 
