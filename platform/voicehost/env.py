@@ -11,13 +11,18 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """The settings an operator gives by environment, with their defaults applied."""
+    """The settings an operator gives by environment, with their defaults applied.
+
+    `redis_url` is the server in force, `redis_given` the one that was asked for:
+    "" where the embedded one is to run. `given` names the variables that were set.
+    """
 
     var_dir: Path
     host: str
     port: int
     database_url: str
     redis_url: str
+    redis_given: str
     embedded_redis: bool
     web_processes: int
     synthesis_workers: int
@@ -32,6 +37,7 @@ class Environment:
     process_id: str
     metrics_port: int
     lanes: int
+    given: frozenset[str]
 
     @property
     def run_dir(self) -> Path:
@@ -47,13 +53,16 @@ def environment_read() -> Environment:
         env.read_env(str(dotenv))
     var_dir = Path(env.str("VAR_DIR", default=str(ROOT / "var"))).expanduser().resolve()
     sqlite = f"sqlite:///{var_dir / 'voicehost.sqlite3'}"
+    embedded = env.bool("EMBEDDED_REDIS", default=False)
+    redis_given = "" if embedded else env.str("REDIS_URL", default="")
     return Environment(
         var_dir=var_dir,
         host=env.str("HOST", default="127.0.0.1"),
         port=env.int("PORT", default=8000),
         database_url=env.str("DATABASE_URL", default="") or sqlite,
-        redis_url=env.str("REDIS_URL", default="") or _redis_url_in_force(var_dir),
-        embedded_redis=env.bool("EMBEDDED_REDIS", default=False),
+        redis_url=redis_given or _redis_url_in_force(var_dir),
+        redis_given=redis_given,
+        embedded_redis=embedded,
         web_processes=env.int("WEB_PROCESSES", default=1),
         synthesis_workers=env.int("SYNTHESIS_WORKERS", default=1),
         asgi_server=env.str("ASGI_SERVER", default="daphne"),
@@ -67,6 +76,7 @@ def environment_read() -> Environment:
         process_id=env.str("VOICEHOST_PROCESS_ID", default="") or secrets.token_hex(6),
         metrics_port=env.int("METRICS_PORT", default=0),
         lanes=env.int("LANES", default=0),
+        given=frozenset(name for name, value in env.ENVIRON.items() if value),
     )
 
 

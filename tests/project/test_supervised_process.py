@@ -133,3 +133,40 @@ asyncio.run(main())
 def test_backoff_doubles_up_to_half_a_minute() -> None:
     assert [backoff_seconds(n) for n in (1, 2, 3)] == [0.2, 0.4, 0.8]
     assert backoff_seconds(50) == 30.0
+
+
+async def test_it_is_restarted_though_nobody_could_be_told() -> None:
+    async def fail(spec: ProcessSpec) -> None:
+        raise RuntimeError("Redis is gone as well")
+
+    process = SupervisedProcess(_spec(FOREVER), fail)
+    await process.start()
+    first = process.pid
+    assert first is not None
+    os.kill(first, signal.SIGKILL)
+    async with asyncio.timeout(10):
+        while process.pid in (None, first):
+            await asyncio.sleep(0.01)
+    await process.stop()
+
+
+async def test_a_restart_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    process = SupervisedProcess(_spec(FOREVER), _ignore)
+    await process.start()
+    first = process.pid
+    assert first is not None
+    real, tries = asyncio.create_subprocess_exec, []
+
+    async def flaky(*arguments: object, **options: object) -> object:
+        tries.append(arguments)
+        if len(tries) == 1:
+            raise BlockingIOError("no process to be had")
+        return await real(*arguments, **options)  # type: ignore[arg-type]  # passed on as it came
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", flaky)
+    os.kill(first, signal.SIGKILL)
+    async with asyncio.timeout(10):
+        while process.pid in (None, first):
+            await asyncio.sleep(0.01)
+    assert len(tries) == 2
+    await process.stop()

@@ -1,7 +1,5 @@
 """Production: secrets must be given, cookies need TLS, the embedded Redis is refused."""
 
-import os
-
 from django.core.exceptions import ImproperlyConfigured
 
 from voicehost.settings.base import *  # noqa: F403
@@ -15,7 +13,7 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_HSTS_SECONDS = 31_536_000
 
 for _name in ("SECRET_KEY", "REDIS_URL", "DATABASE_URL", "ALLOWED_HOSTS"):
-    if not os.environ.get(_name):
+    if _name not in ENVIRONMENT.given:
         raise ImproperlyConfigured(f"{_name} must be set in production (see .env.example)")
 if ENVIRONMENT.embedded_redis:
     raise ImproperlyConfigured(

@@ -110,7 +110,23 @@ class SupervisedProcess:
                 return
             self._kill_group()
             log.error("process_ended", process=self.spec.name, code=code)
-            await self._on_exit(self.spec)
             failures = 1 if time.monotonic() - started > STEADY_SECONDS else failures + 1
+            try:
+                await self._on_exit(self.spec)
+            except Exception:
+                # Telling others is a courtesy; the restart is the point.
+                log.exception("process_end_not_told", process=self.spec.name)
+            failures = await self._restart(failures)
+
+    async def _restart(self, failures: int) -> int:
+        """Start it again after its back-off, and after each failure to; returns the failures."""
+        while True:
             await asyncio.sleep(backoff_seconds(failures))
-            await self._spawn()
+            try:
+                await self._spawn()
+            except OSError:
+                # No memory or process to be had now: that passes.
+                failures += 1
+                log.exception("process_not_started", process=self.spec.name)
+            else:
+                return failures

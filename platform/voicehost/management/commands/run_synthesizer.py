@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import sys
 from argparse import ArgumentParser
 from typing import Any
 
@@ -16,6 +17,7 @@ log = structlog.get_logger(__name__)
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 EXIT_AT_ONCE = 130
+SWITCH_SECONDS = 0.001
 
 
 class Command(BaseCommand):
@@ -54,6 +56,9 @@ class Command(BaseCommand):
         # would only fight over them. They read this when they are first imported.
         for name in THREAD_VARIABLES:
             os.environ.setdefault(name, "1")
+        # The engine's thread and the event loop take turns: the default of 5 ms would
+        # be what an audio chunk waits for when the scheduler is busy.
+        sys.setswitchinterval(SWITCH_SECONDS)
         metrics_serve(settings.ENVIRONMENT.metrics_port)
         asyncio.run(self._run(options["worker_id"], lanes, options["device"], options["grace"]))
 

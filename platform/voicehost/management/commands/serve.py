@@ -1,7 +1,6 @@
 """`manage.py serve`: every process of one machine under one supervisor."""
 
 import asyncio
-import os
 import signal
 from argparse import ArgumentParser
 from typing import Any
@@ -28,9 +27,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until SIGINT or SIGTERM."""
-        given = os.environ.get("REDIS_URL", "")
-        if settings.ENVIRONMENT.embedded_redis:
-            given = ""
+        given = settings.ENVIRONMENT.redis_given
         if not given and not settings.EMBEDDED_REDIS_ALLOWED:
             raise CommandError("Production needs a Redis server of its own: set REDIS_URL.")
         try:
