@@ -57,11 +57,17 @@ class Form(HTMLParser):
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.fields: dict[str, str] = {}
+        self.fields: dict[str, str | list[str]] = {}
         self.links: list[str] = []
         self.can_save = False
         self._select = self._text = ""
         self.feed(page)
+
+    def text(self, name: str) -> str:
+        """The value of a field that has one."""
+        value = self.fields[name]
+        assert isinstance(value, str)
+        return value
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = {name: value or "" for name, value in attrs}
@@ -78,8 +84,13 @@ class Form(HTMLParser):
             self._text = name
         elif tag == "input" and name:
             box = found.get("type") in ("checkbox", "radio")
-            if "checked" in found or not box:
-                self.fields[name] = found.get("value", "on" if box else "")
+            if not box:
+                self.fields[name] = found.get("value", "")
+            elif "checked" in found:
+                # Boxes of one name are one field with several values.
+                checked = self.fields.setdefault(name, [])
+                assert isinstance(checked, list)
+                checked.append(found.get("value", "on"))
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "textarea":
@@ -88,7 +99,8 @@ class Form(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._text:
-            self.fields[self._text] = self.fields.get(self._text, "") + data.removeprefix("\n")
+            so_far = self.fields.get(self._text, "")
+            self.fields[self._text] = f"{so_far}{data.removeprefix(chr(10))}"
 
 
 class Session:
@@ -164,11 +176,11 @@ def test_role_changes_its_part_only(signed_in: Callable[[str], Session], listed:
 def test_role_change_is_logged_with_its_name(signed_in: Callable[[str], Session]) -> None:
     operator, manager = signed_in("operator"), signed_in("tenant manager")
     route = operator.first("models_registry/route")
-    before = operator.page(route).fields["description"]
+    before = operator.page(route).text("description")
     assert operator.store(route, description="By the operator.").status_code == 302
     assert operator.store(route, description=before).status_code == 302
     tenant = manager.first("tenants/tenant")
-    name = manager.page(tenant).fields["name"]
+    name = manager.page(tenant).text("name")
     assert manager.store(tenant, name=f"{name}!").status_code == 302
     assert manager.store(tenant, name=name).status_code == 302
     log = operator.client.get("auditlog/logentry/").text

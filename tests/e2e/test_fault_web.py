@@ -114,7 +114,7 @@ async def test_a_client_that_does_not_read_costs_little_and_is_given_up(pair: Pa
         async with client_of(pair) as client:
             other = await client.post("/v1/audio/speech", content=speech_body("few", "others"))
             assert other.status_code == 200
-        assert _active(pair) == len(sockets)
+        await asyncio.to_thread(until, lambda: _active(pair) == len(sockets))
         for pid, size in before.items():
             assert resident(pid) - size < RESIDENT_MOST
         await asyncio.to_thread(until, pair.is_idle, seconds=60)
