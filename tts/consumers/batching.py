@@ -15,8 +15,9 @@ from channels.consumer import AsyncConsumer
 
 from coordination import keys
 from coordination.epoch import CONFIG_GROUP
-from tts.consumers.worker.engines import EngineLoader, Engines, Version
+from tts.consumers.worker.engines import Engines
 from tts.consumers.worker.intake import Intake
+from tts.consumers.worker.loading import EngineLoader, Version
 from tts.consumers.worker.presence import Load, Presence
 from tts.engine.errors import Draining
 from tts.engine.event import EngineEvent

@@ -129,10 +129,10 @@ class InProcessGateway:
             case CancelSent():
                 self.core.cancel(message.request_id, message.attempt)
 
-    def release(self, stream: RequestStream) -> None:
+    def release(self, request_id: str) -> None:
         """Forget a stream that is over."""
-        self._streams.pop(stream.request.request_id, None)
-        self._granted.pop(stream.request.request_id, None)
+        self._streams.pop(request_id, None)
+        self._granted.pop(request_id, None)
 
     def _sink(self, events: Sequence[EngineEvent]) -> None:
         """Take a step's events from the core's thread to the loop."""

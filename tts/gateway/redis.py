@@ -152,9 +152,9 @@ class RedisGateway:
         """Queue a message to a worker."""
         self._writer.post(keys.worker_requests(worker.worker_id), message_encode(message))
 
-    def release(self, stream: RequestStream) -> None:
+    def release(self, request_id: str) -> None:
         """Forget a stream that is over."""
-        self._streams.pop(stream.request.request_id, None)
+        self._streams.pop(request_id, None)
 
     # Inside
 

@@ -4,14 +4,14 @@ import asyncio
 import itertools
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 import structlog
 
-from tts.engine.errors import EngineError, ErrorCode, NothingToSpeak, SynthesisFailed, WorkerLost
+from tts.engine.errors import EngineError, NothingToSpeak, SynthesisFailed, WorkerLost
 from tts.engine.event import (
     AudioChunk,
     EngineEvent,
@@ -23,7 +23,10 @@ from tts.engine.event import (
 )
 from tts.engine.request import SpeechRequest
 from tts.engine.traces import trace_of
+from tts.gateway.carrier import ELSEWHERE, Carrier, Refusal
 from tts.gateway.placement import WorkerRef
+from tts.gateway.progress import Progress
+from tts.gateway.window import CreditMeter, TextWindow
 from tts.gateway.wire import (
     CancelSent,
     CreditGranted,
@@ -36,42 +39,12 @@ from tts.text.segment import Segment
 
 log = structlog.get_logger(__name__)
 
-WINDOW_CHARACTERS = 20_000
-"""Text (code points) that may be at the worker and not spoken yet; more waits in its iterator."""
-WINDOW_SEGMENTS = 256
 LOSSES_MOST = 3
 """A request whose workers died this many times is not tried again: it may be what kills them."""
-CREDIT_QUANTUM = 12_000
-"""Samples: grants are sent in portions of this size at least."""
 PUMP_CLOSE_SECONDS = 1.0
-ELSEWHERE = frozenset(
-    {
-        ErrorCode.QUEUE_FULL,
-        ErrorCode.DRAINING,
-        ErrorCode.DEADLINE_UNATTAINABLE,
-        ErrorCode.VERSION_UNAVAILABLE,
-    }
-)
-"""Refusals of one worker that another may not give."""
-
 
 # From the clock, so that a restarted process does not begin with its former numbers.
 _serials = itertools.count(time.time_ns())
-
-
-class Carrier(Protocol):
-    """What takes a stream's messages to a worker; every method returns at once."""
-
-    gateway_id: str
-
-    def place(self, request: SpeechRequest, tried: Collection[WorkerRef]) -> WorkerRef:
-        """Choose a worker; raises VersionUnavailable, Draining."""
-
-    def send(self, worker: WorkerRef, message: RequestMessage) -> None:
-        """Send, in order."""
-
-    def release(self, stream: "RequestStream") -> None:
-        """The stream is over: forget it."""
 
 
 class RequestStream:
@@ -91,7 +64,8 @@ class RequestStream:
         self._carrier = carrier
         self._segments = segments
         self._kept: list[Segment] = []
-        self._unspoken: dict[int, int] = {}
+        self._window = TextWindow()
+        self._credit = CreditMeter(request.initial_credit_samples)
         self._tried: set[WorkerRef] = set()
         self._losses = 0
         self._input_over = False
@@ -100,13 +74,7 @@ class RequestStream:
         self._started: SpeechStarted | None = None
         self._events: deque[EngineEvent] = deque()
         self._arrived = asyncio.Event()
-        self._room = asyncio.Event()
-        self._granted = 0
-        self._granted_sent = 0
-        self._quantum = max(1, min(CREDIT_QUANTUM, request.initial_credit_samples // 8))
-        self._next_sequence = 0
-        self._samples = 0
-        self._segments_done = 0
+        self._progress = Progress()
         self._pump_task = asyncio.create_task(self._pump(), name=f"segments-{request.request_id}")
 
     @property
@@ -133,12 +101,9 @@ class RequestStream:
 
     async def grant(self, samples: int) -> None:
         """Allow `samples` more to be sent."""
-        if samples < 0:
-            raise ValueError(f"a grant cannot be negative: {samples}")
-        self._granted += samples
-        if not self._over and self._granted - self._granted_sent >= self._quantum:
-            self._granted_sent = self._granted
-            self._send(CreditGranted(self.request.request_id, self.attempt, self._granted))
+        total = self._credit.grant(samples)
+        if total is not None and not self._over:
+            self._send(CreditGranted(self.request.request_id, self.attempt, total))
 
     async def cancel(self) -> None:
         """End the request now; the stream then yields SpeechFinished(CANCELLED)."""
@@ -174,13 +139,11 @@ class RequestStream:
                 # Held back until audio follows: should the worker die in between,
                 # the attempt that takes over has a start of its own.
                 self._started = event
-            case AudioChunk() if event.sequence >= self._next_sequence:
+            case AudioChunk() if event.sequence >= self._progress.next_sequence:
                 self._chunk(event)
-            case SegmentFinished() if event.segment_index in self._unspoken:
+            case SegmentFinished() if self._window.spoken(event.segment_index):
                 self._begin()
-                self._segments_done += 1
-                del self._unspoken[event.segment_index]
-                self._room.set()
+                self._progress.segments += 1
                 self._push(event)
             case SpeechFinished():
                 self._finished(event)
@@ -210,7 +173,7 @@ class RequestStream:
         """Carry the segments to the worker, as fast as there is room for them."""
         try:
             async for segment in self._segments:
-                await self._room_wait()
+                await self._window.room()
                 if self._over:
                     return
                 self._segment_add(segment)
@@ -226,16 +189,8 @@ class RequestStream:
             if close is not None:
                 await close()
 
-    async def _room_wait(self) -> None:
-        while not self._over and (
-            len(self._unspoken) >= WINDOW_SEGMENTS
-            or sum(self._unspoken.values()) >= WINDOW_CHARACTERS
-        ):
-            self._room.clear()
-            await self._room.wait()
-
     def _segment_add(self, segment: Segment) -> None:
-        self._unspoken[segment.index] = len(segment.spoken)
+        self._window.add(segment)
         if not self._begun:
             self._kept.append(segment)
         if self.worker is None:
@@ -265,7 +220,6 @@ class RequestStream:
         self.worker_id = worker.worker_id
         self.attempts += 1
         self._started = None
-        self._granted_sent = 0
         request_id, attempt = self.request.request_id, self.attempt
         opened = replace(self.request, attempt=attempt)
         self._send(Open(self._carrier.gateway_id, opened, next(_serials)))
@@ -273,20 +227,17 @@ class RequestStream:
             self._send(SegmentSent(request_id, attempt, segment))
         if self._input_over:
             self._send(InputEnded(request_id, attempt))
-        if self._granted:
-            self._granted_sent = self._granted
-            self._send(CreditGranted(request_id, attempt, self._granted))
+        granted = self._credit.again()
+        if granted:
+            self._send(CreditGranted(request_id, attempt, granted))
 
     def _chunk(self, chunk: AudioChunk) -> None:
         self._begin()
-        if chunk.sequence != self._next_sequence:
-            self.fail(
-                WorkerLost(f"chunk {self._next_sequence} is missing, {chunk.sequence} arrived")
-            )
-            return
-        self._next_sequence += 1
-        self._samples += chunk.samples
-        self._push(chunk)
+        if self._progress.chunk(chunk):
+            self._push(chunk)
+        else:
+            expected = self._progress.next_sequence
+            self.fail(WorkerLost(f"chunk {expected} is missing, {chunk.sequence} arrived"))
 
     def _begin(self) -> None:
         """Audio has arrived: from here on no other worker can take over."""
@@ -299,61 +250,40 @@ class RequestStream:
 
     def _finished(self, event: SpeechFinished) -> None:
         if not self._begun and event.error_code in ELSEWHERE:
-            self._move(_Refusal(event))
+            self._move(Refusal(event))
             return
         if event.error_code is None and self._started is not None:
             self._begin()
+        if event.reason is FinishReason.COMPLETED and event.samples != self._progress.samples:
+            arrived = f"{self._progress.samples} of {event.samples} samples arrived"
+            self._fail(WorkerLost(arrived))
+            return
         self._end(event)
 
     def _fail(self, error: EngineError) -> None:
-        if isinstance(error, _Refusal):
+        if isinstance(error, Refusal):
             self._end(error.event)
             return
-        self._end(
-            self._summary(
-                FinishReason.ERROR,
-                error_code=error.code,
-                message=error.message,
-                retry_after=error.retry_after,
-            )
-        )
+        self._end(self._ending(FinishReason.ERROR, error))
 
     def _abandon(self) -> None:
         if self._over:
             return
         self._send_cancel()
         self._events.clear()
-        self._end(self._summary(FinishReason.CANCELLED))
+        self._end(self._ending(FinishReason.CANCELLED))
 
-    def _summary(
-        self,
-        reason: FinishReason,
-        *,
-        error_code: ErrorCode | None = None,
-        message: str = "",
-        retry_after: float | None = None,
-    ) -> SpeechFinished:
-        """The end as this side knows it, where the worker's own account does not come."""
-        return SpeechFinished(
-            request_id=self.request.request_id,
-            attempt=self.attempt,
-            reason=reason,
-            segments=self._segments_done,
-            samples=self._samples,
-            error_code=error_code,
-            message=message,
-            retry_after=retry_after,
-        )
+    def _ending(self, reason: FinishReason, error: EngineError | None = None) -> SpeechFinished:
+        return self._progress.finished(self.request.request_id, self.attempt, reason, error)
 
     def _end(self, event: SpeechFinished) -> None:
         self._over = True
         self._kept.clear()
-        self._unspoken.clear()
-        self._room.set()
+        self._window.close()
         self._push(event)
         if self._pump_task is not asyncio.current_task():
             self._pump_task.cancel()
-        self._carrier.release(self)
+        self._carrier.release(self.request.request_id)
 
     def _push(self, event: EngineEvent) -> None:
         self._events.append(event)
@@ -365,11 +295,3 @@ class RequestStream:
 
     def _send_cancel(self) -> None:
         self._send(CancelSent(self.request.request_id, self.attempt))
-
-
-class _Refusal(EngineError):
-    """A worker's refusal on its way past other workers, with the event that said it."""
-
-    def __init__(self, event: SpeechFinished) -> None:
-        super().__init__(event.message, retry_after=event.retry_after)
-        self.event = event

@@ -10,8 +10,9 @@ import pytest
 from tests.redis_server import eventually
 from tests.scripted_core import ScriptedCore
 from tests.tts.gateway.platform_in_process import InstantLoader, Registry
-from tts.consumers.worker.engines import Engines, Version
+from tts.consumers.worker.engines import Engines
 from tts.consumers.worker.failures import FORGET_SECONDS, RETRY_FIRST, Failures
+from tts.consumers.worker.loading import Version
 from tts.engine.config import BatchingConfig
 from tts.engine.errors import EngineError, VersionUnavailable
 from tts.engine.request import Profile

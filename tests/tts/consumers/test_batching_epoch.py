@@ -5,7 +5,7 @@ import redis.asyncio
 from coordination.keys import CONFIG_EPOCH
 from tests.redis_server import eventually, redis_client, redis_running
 from tests.tts.gateway.platform_in_process import Registry, Worker, worker_running
-from tts.consumers.worker.engines import Version
+from tts.consumers.worker.loading import Version
 from tts.engine.config import BatchingConfig
 from tts.engine.request import Profile
 

@@ -9,7 +9,7 @@ import redis.asyncio
 
 from tests.scripted_core import ScriptedCore
 from tts.consumers.batching import BatchingConsumer
-from tts.consumers.worker.engines import Version
+from tts.consumers.worker.loading import Version
 from tts.engine.config import BatchingConfig
 from tts.engine.request import Profile
 from tts.engines.base import SpeechEngine

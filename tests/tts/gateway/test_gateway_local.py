@@ -18,7 +18,7 @@ from tts.engine.event import (
     SpeechStarted,
 )
 from tts.gateway.local import InProcessGateway
-from tts.gateway.stream import WINDOW_SEGMENTS
+from tts.gateway.window import WINDOW_SEGMENTS
 from tts.text.segment import Segment
 
 

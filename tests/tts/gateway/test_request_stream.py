@@ -37,7 +37,7 @@ class Carrier:
     def send(self, worker: WorkerRef, message: RequestMessage) -> None:
         self.sent.append(message)
 
-    def release(self, stream: RequestStream) -> None:
+    def release(self, request_id: str) -> None:
         pass
 
 
@@ -93,4 +93,17 @@ async def test_a_chunk_that_is_missing_fails_the_request(stream: RequestStream) 
     assert (end.error_code, end.message) == (
         ErrorCode.WORKER_LOST,
         "chunk 1 is missing, 2 arrived",
+    )
+
+
+async def test_an_end_that_counts_more_audio_than_arrived_is_an_error(
+    stream: RequestStream,
+) -> None:
+    for reply in (*REPLIES[:5], REPLIES[-1]):
+        stream.deliver(reply)
+    end = [event async for event in stream][-1]
+    assert isinstance(end, SpeechFinished)
+    assert (end.error_code, end.message) == (
+        ErrorCode.WORKER_LOST,
+        "4 of 6 samples arrived",
     )

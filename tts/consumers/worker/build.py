@@ -9,7 +9,7 @@ from models_registry.errors import RegistryError
 from models_registry.leases import RouteLeases
 from models_registry.selectors import VersionSpec, versions_with_weight
 from tts.consumers.batching import BatchingConsumer
-from tts.consumers.worker.engines import Version
+from tts.consumers.worker.loading import Version
 from tts.engine.config import BatchingConfig, CoreConfig
 from tts.engine.core import EngineCore
 from tts.engine.errors import VersionUnavailable

@@ -4,13 +4,11 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Protocol
 
 import structlog
 
 from tts.consumers.worker.failures import EngineKey, Failures
-from tts.engine.config import BatchingConfig
+from tts.consumers.worker.loading import EngineListener, EngineLoader, Version
 from tts.engine.errors import EngineError, VersionUnavailable
 from tts.engine.request import Profile
 from tts.engines.base import SpeechEngine
@@ -27,35 +25,6 @@ every process within a second."""
 RETIRE_CHECK_SECONDS = 0.5
 REMOVE_SECONDS = 15.0
 RETRY_AFTER_REMOVAL = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A version that some route gives weight to. `source` is the loader's own."""
-
-    key: str
-    batching: BatchingConfig
-    source: object
-
-
-class EngineLoader(Protocol):
-    """Makes engines; called in the loader's thread."""
-
-    def load(self, version: Version, profile: Profile) -> SpeechEngine:
-        """Load; raises EngineError."""
-
-    def retain(self, versions: Collection[str]) -> None:
-        """Forget what only versions other than these needed."""
-
-
-class EngineListener(Protocol):
-    """Who waits for engines (the intake)."""
-
-    def engine_ready(self, version: str, profile: Profile) -> None: ...
-
-    def engine_failed(self, version: str, profile: Profile, error: EngineError) -> None: ...
-
-    def count(self, version: str) -> int: ...
 
 
 class Engines:
