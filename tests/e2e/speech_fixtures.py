@@ -29,6 +29,18 @@ tier = tier_create(
 print("KEY", api_key_issue(tenant=tenant_create(name="Single"), tier=tier)[1])
 """
 
+PATIENT = "patient"
+_PREPARE_PATIENT = f"""
+from tenants.services import api_key_issue, tenant_create, tier_create
+
+tier = tier_create(
+    name="{PATIENT}", rank=16, priority="standard", profile="standard", concurrency=16,
+    requests_per_minute=600, characters_per_minute=60_000, max_characters=20_000,
+    max_queue_seconds=150.0, allowed_models=[],
+)
+print("KEY", api_key_issue(tenant=tenant_create(name="Patient"), tier=tier)[1])
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Paced:
@@ -52,8 +64,22 @@ def speech(platform: Platform) -> Iterator[SpeechClient]:
 
 
 @pytest.fixture(scope="session")
+def patient(platform: Platform) -> Iterator[SpeechClient]:
+    """Requests of a tier with patience for eight voices on two busy cores."""
+    client = SpeechClient(platform, _key_of(platform, _PREPARE_PATIENT))
+    yield client
+    client.close()
+
+
+def _key_of(platform: Platform, code: str) -> str:
+    """Run `code` on the platform; returns the key that it prints."""
+    output = platform.manage("shell", "-v", "0", "-c", code)
+    return next(line.split()[1] for line in output.splitlines() if line.startswith("KEY "))
+
+
+@pytest.fixture(scope="session")
 def paced(platform: Platform) -> Paced:
     """The model tone-paced, registered on the platform while it runs."""
-    output = platform.manage("shell", "-v", "0", "-c", _PREPARE)
-    key = next(line.split()[1] for line in output.splitlines() if line.startswith("KEY "))
-    return Paced("tone-paced", key, {"model": "tone-paced", "voice": "tone-a"})
+    return Paced(
+        "tone-paced", _key_of(platform, _PREPARE), {"model": "tone-paced", "voice": "tone-a"}
+    )
