@@ -19,6 +19,7 @@ from voicehost.server.server import WebServer
 
 BLOCK = b"x" * 10_000
 LARGE = 5_000_000
+REQUEST_SECONDS = 2.0
 state: dict[str, Any] = {"sent": 0, "events": []}
 platform: Any = None
 speech: Any = None
@@ -144,6 +145,7 @@ if __name__ == "__main__":
             stall_seconds=float(sys.argv[1]),
             grace_seconds=float(sys.argv[2]),
             max_body=1_000_000,
+            request_seconds=REQUEST_SECONDS,
         ),
         on_start=lambda: announce(),
         on_drain=lambda: state["events"].append("drain"),

@@ -15,7 +15,9 @@ class WebConfig:
     `send_buffer` bounds what the kernel keeps of a connection's output, in
     bytes: it is unsent audio too. `max_body` bounds any request body, and
     `max_message` a WebSocket message, in bytes; reading pauses while
-    `max_waiting` messages of a socket wait for their consumer.
+    `max_waiting` messages of a socket wait for their consumer. A request has to
+    be whole `request_seconds` after its first byte, however its client drips it;
+    `idle_seconds` without a byte end a connection before.
     """
 
     host: str = "127.0.0.1"
@@ -28,11 +30,13 @@ class WebConfig:
     max_message: int = MIB
     max_waiting: int = 64
     idle_seconds: float = 75.0
+    request_seconds: float = 120.0
 
     def __post_init__(self) -> None:
         if self.fd is None and not 0 <= self.port <= 65_535:
             raise ValueError(f"port must be 0 to 65535, not {self.port}")
         if self.fd is not None and self.fd < 0:
             raise ValueError(f"fd must be an open file descriptor, not {self.fd}")
-        if self.grace_seconds < 0 or self.stall_seconds <= 0 or self.idle_seconds <= 0:
-            raise ValueError("grace must be at least 0, stall and idle seconds above 0")
+        positive = (self.stall_seconds, self.idle_seconds, self.request_seconds)
+        if self.grace_seconds < 0 or min(positive) <= 0:
+            raise ValueError("grace must be at least 0, stall, idle and request seconds above 0")

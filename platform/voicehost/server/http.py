@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from daphne.http_protocol import HTTPFactory, WebRequest
+from twisted.internet.protocol import connectionDone
+from twisted.python.failure import Failure
 from twisted.web.http import HTTPChannel
 
 from voicehost.server.flow import TransportFlow
@@ -17,13 +19,48 @@ _HEAD = b"HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Type: a
 
 
 class WebChannel(HTTPChannel):
-    """One connection, which the server knows of, so that it can end the idle ones."""
+    """One connection, which the server knows of, so that it can end the idle ones.
+
+    A request that takes too long to arrive ends it: a byte now and then keeps
+    Twisted's own timer from ever going off.
+    """
+
+    _deadline: Any = None
 
     def connectionMade(self) -> None:
         """Set the socket up, and be counted."""
         super().connectionMade()  # type: ignore[no-untyped-call]
         self.factory.channels.add(self)
         socket_set_up(self.transport, self.factory.server)
+
+    def dataReceived(self, data: bytes) -> None:
+        """Take bytes; the first of a request starts its time."""
+        # What comes while a request is answered waits for its turn, without a deadline.
+        if self._deadline is None and not self._handlingRequest:
+            seconds = self.factory.server.config.request_seconds
+            self._deadline = self.callLater(  # type: ignore[no-untyped-call]
+                seconds, self._too_slow
+            )
+        super().dataReceived(data)  # type: ignore[no-untyped-call]
+
+    def allContentReceived(self) -> None:
+        """A request is whole: its response may take as long as it takes."""
+        self._deadline_end()
+        super().allContentReceived()  # type: ignore[no-untyped-call]
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        """The connection is over."""
+        self._deadline_end()
+        super().connectionLost(reason)  # type: ignore[no-untyped-call]
+
+    def _deadline_end(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _too_slow(self) -> None:
+        self._deadline = None
+        self.forceAbortClient()  # type: ignore[no-untyped-call]
 
     @property
     def idle(self) -> bool:
