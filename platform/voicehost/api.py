@@ -1,13 +1,17 @@
 """The API object: routers, its documentation, and every error as one envelope."""
 
 import structlog
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
 from tts.api import catalogue, speech, tokens
-from tts.speech.errors import PathNotFound
+from tts.speech.errors import BodyTooLarge, PathNotFound, SpeechError
 from tts.speech.problem import Problem, kind_of, problem_of
+from voicehost.json_body import JsonBody
 
 log = structlog.get_logger(__name__)
 
@@ -21,6 +25,7 @@ api = NinjaAPI(
     docs_url="/docs",
     openapi_url="/openapi.json",
     urls_namespace="v1",
+    parser=JsonBody(),
 )
 api.add_router("", speech.router)
 api.add_router("", catalogue.router)
@@ -32,6 +37,8 @@ def problem_response(problem: Problem) -> HttpResponse:
     return JsonResponse(problem.envelope(), status=problem.status, headers=problem.headers())
 
 
+# Keys are no cookies: a wrong address must say so, not speak of a missing CSRF cookie.
+@csrf_exempt
 def unknown_url(request: HttpRequest) -> HttpResponse:
     """The answer below /v1/ where nothing is."""
     error = PathNotFound(f"There is no {request.method} {request.path[:200]}.")
@@ -61,8 +68,15 @@ def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     )
 
 
+@api.exception_handler(RequestDataTooBig)
+def _too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
+    return problem_response(problem_of(BodyTooLarge(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)))
+
+
 @api.exception_handler(HttpError)
 def _http(request: HttpRequest, error: HttpError) -> HttpResponse:
+    if isinstance(error.__cause__, SpeechError):
+        return problem_response(problem_of(error.__cause__))
     return problem_response(
         Problem(error.status_code, error.message, kind=kind_of(error.status_code))
     )

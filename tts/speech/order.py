@@ -1,5 +1,6 @@
 """What a client asks for, validated: the same parameters for every transport."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,6 +15,8 @@ DEFAULT_SPEED = 1.0
 MAX_NAME = 200
 MAX_INSTRUCTIONS = 4096
 MAX_SEED = 2**32 - 1
+# How Pydantic's sentences begin.
+_SUBJECT = re.compile(r"^(?:Input|String) should")
 
 
 class StreamFormat(StrEnum):
@@ -170,7 +173,7 @@ def _first_problem(error: ValidationError) -> SpeechError:
             'or {"id": such a string}.',
             param=param,
         )
-    message = first["msg"].replace("Input should", "it should", 1)
+    message = _SUBJECT.sub("it should", first["msg"], count=1)
     return InvalidParameter(f"Invalid value for {param!r}: {message}.", param=param)
 
 

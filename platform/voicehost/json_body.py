@@ -1,0 +1,29 @@
+"""Bodies of the JSON endpoints, read as strictly as those of speech."""
+
+from typing import Any
+
+import pydantic_core
+from django.http import HttpRequest
+from ninja.parser import Parser
+
+from tts.speech.errors import InvalidBody, UnsupportedMedia
+
+_MARK = b"\xef\xbb\xbf"
+
+
+class JsonBody(Parser):
+    """Takes one JSON object in UTF-8; Python's own reader takes UTF-16 and NaN as well."""
+
+    def parse_body(self, request: HttpRequest) -> dict[str, Any]:
+        """The object; raises UnsupportedMedia and InvalidBody (Ninja wraps them in HttpError)."""
+        if request.content_type != "application/json":
+            raise UnsupportedMedia("Send the body as Content-Type: application/json.")
+        if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+            raise UnsupportedMedia("Send the body without a Content-Encoding.")
+        try:
+            value = pydantic_core.from_json(request.body.removeprefix(_MARK), allow_inf_nan=False)
+        except ValueError as error:
+            raise InvalidBody(f"The body is not valid JSON in UTF-8: {error}.") from error
+        if not isinstance(value, dict):
+            raise InvalidBody("The body must be a JSON object.")
+        return value
