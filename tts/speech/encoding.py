@@ -8,6 +8,7 @@ from concurrent.futures import Executor
 from functools import partial
 
 from tts.audio.encoder import StreamEncoder
+from tts.audio.errors import StreamFinished
 from tts.audio.format import AudioFormat
 
 
@@ -53,6 +54,8 @@ class SpeechEncoder:
         def locked() -> tuple[bytes, float]:
             with self._lock:
                 begun = time.perf_counter()
+                if self._closed:
+                    raise StreamFinished("this encoder is closed")
                 if self._encoder is None:
                     self._encoder = self._open()
                 return call(self._encoder), time.perf_counter() - begun
