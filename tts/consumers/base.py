@@ -1,5 +1,6 @@
 """What the HTTP and the WebSocket consumer share."""
 
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -14,7 +15,8 @@ Message = dict[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 Receive = Callable[[], Awaitable[Message]]
 STALL_SECONDS = 30.0
-MAX_CLIENT_ID = 128
+# No text has this form; a key (vh_…) or a token (three parts) may stand there by mistake.
+_CLIENT_ID = re.compile(r"(?!.*vh_)(?!.*\..*\.)[A-Za-z0-9_.:/+=-]{1,128}")
 
 
 async def service_of_process() -> SpeechService:
@@ -81,6 +83,6 @@ class SpeechConsumer(AsyncConsumer):
 
     @property
     def client_request_id(self) -> str:
-        """The client's own id of this request, for logs only; empty unless it is printable."""
+        """The client's own id of this request, for logs only; empty unless it looks like one."""
         given = self.header("x-request-id")
-        return given if given.isprintable() and len(given) <= MAX_CLIENT_ID else ""
+        return given if _CLIENT_ID.fullmatch(given) else ""

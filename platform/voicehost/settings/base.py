@@ -180,6 +180,9 @@ CORS_EXPOSE_HEADERS = [
     "x-ratelimit-reset-characters",
 ]
 
+# A careless client puts anything there, its key too.
+DJANGO_STRUCTLOG_TRUST_UPSTREAM_REQUEST_ID = False
+DJANGO_STRUCTLOG_TRUST_UPSTREAM_CORRELATION_ID = False
 LOGGING_CONFIG = None
 LOGGING = logging_config(level=ENVIRONMENT.log_level, json=ENVIRONMENT.log_json)
 PROMETHEUS_EXPORT_MIGRATIONS = False
