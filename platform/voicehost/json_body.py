@@ -12,9 +12,12 @@ _MARK = b"\xef\xbb\xbf"
 
 
 class JsonBody(Parser):
-    """Takes one JSON object in UTF-8; Python's own reader takes UTF-16 and NaN as well."""
+    """Takes one JSON object in UTF-8, or `null` where a body is optional.
 
-    def parse_body(self, request: HttpRequest) -> dict[str, Any]:
+    Python's own reader takes UTF-16 and NaN as well.
+    """
+
+    def parse_body(self, request: HttpRequest) -> Any:
         """The object; raises UnsupportedMedia and InvalidBody (Ninja wraps them in HttpError)."""
         if request.content_type != "application/json":
             raise UnsupportedMedia("Send the body as Content-Type: application/json.")
@@ -24,6 +27,6 @@ class JsonBody(Parser):
             value = pydantic_core.from_json(request.body.removeprefix(_MARK), allow_inf_nan=False)
         except ValueError as error:
             raise InvalidBody(f"The body is not valid JSON in UTF-8: {error}.") from error
-        if not isinstance(value, dict):
+        if value is not None and not isinstance(value, dict):
             raise InvalidBody("The body must be a JSON object.")
         return value

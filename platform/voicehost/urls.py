@@ -10,6 +10,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
+    path("v1/", unknown_url),
     path("v1/", api.urls),
     re_path(r"^v1/", unknown_url),
 ]

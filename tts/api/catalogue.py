@@ -61,7 +61,7 @@ async def audio_models_list(request: HttpRequest) -> AudioModelList:
 
 @router.get(
     "/audio/voices",
-    response={200: VoiceList | VoiceNames, 404: ErrorEnvelope, **REFUSED},
+    response={200: VoiceList | VoiceNames, **dict.fromkeys((400, 404), ErrorEnvelope), **REFUSED},
     summary="List voices",
 )
 async def audio_voices_list(

@@ -18,10 +18,7 @@ router = Router(tags=["Tokens"], auth=KeyAuth())
     "/tokens",
     response={
         201: TokenObject,
-        400: ErrorEnvelope,
-        401: ErrorEnvelope,
-        403: ErrorEnvelope,
-        503: ErrorEnvelope,
+        **dict.fromkeys((400, 401, 403, 413, 415, 503), ErrorEnvelope),
     },
     summary="Issue a short-lived token",
 )

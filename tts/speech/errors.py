@@ -66,7 +66,7 @@ class LanguageNotSpoken(SpeechError):
 
     def __init__(self, voice: str, language: str, voices: Sequence[str]) -> None:
         able = f" Voices that do: {', '.join(voices)}." if voices else ""
-        super().__init__(f"The voice {voice!r} does not speak {language!r}.{able}", param="voice")
+        super().__init__(f"The voice {voice!r} does not speak '{language}'.{able}", param="voice")
         self.language = language
         self.voices = tuple(voices)
 
