@@ -1,18 +1,20 @@
 """What `serve` prints once the platform can speak."""
 
-import http.client
-import time
+import asyncio
+import http
 
 from voicehost.env import Environment
 from voicehost.installation import credentials_path
+from voicehost.readiness import readiness_ask
 
 READY_TIMEOUT = 90.0
+LOOK_SECONDS = 0.2
 
 
-def banner(environment: Environment) -> str:
+async def banner(environment: Environment) -> str:
     """Wait until `/readyz` says yes (at most 90 s), then tell addresses and a curl line."""
     host = "127.0.0.1" if environment.host in ("0.0.0.0", "::") else environment.host  # noqa: S104
-    ready = _wait_until_ready(host, environment.port)
+    ready = await _wait_until_ready(host, environment.port)
     base = f"http://{f'[{host}]' if ':' in host else host}:{environment.port}"
     state = "Voicehost is ready." if ready else "Voicehost has started, but cannot speak yet:"
     key = (
@@ -32,17 +34,17 @@ Speak:
 """
 
 
-def _wait_until_ready(host: str, port: int) -> bool:
-    deadline = time.monotonic() + READY_TIMEOUT
-    while time.monotonic() < deadline:
-        connection = http.client.HTTPConnection(host, port, timeout=5)
-        try:
-            connection.request("GET", "/readyz")
-            if connection.getresponse().status == http.HTTPStatus.OK:
-                return True
-        except OSError:
-            pass
-        finally:
-            connection.close()
-        time.sleep(0.2)
-    return False
+async def _wait_until_ready(host: str, port: int) -> bool:
+    try:
+        async with asyncio.timeout(READY_TIMEOUT):
+            # Another process has no event to wait for.
+            while not await _is_ready(host, port):  # noqa: ASYNC110
+                await asyncio.sleep(LOOK_SECONDS)
+    except TimeoutError:
+        return False
+    return True
+
+
+async def _is_ready(host: str, port: int) -> bool:
+    status, _ = await asyncio.to_thread(readiness_ask, host, port)
+    return status == http.HTTPStatus.OK

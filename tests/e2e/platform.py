@@ -1,20 +1,17 @@
 """A whole platform, started as a user starts it."""
 
-import http.client
-import json
 import os
-import signal
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from voicehost.bench.stack import credentials_of, free_port, serve_running
+
 ROOT = Path(__file__).resolve().parents[2]
-START_SECONDS = 120.0
+HOST = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +58,6 @@ class Platform:
         return found
 
 
-def free_port() -> int:
-    """A TCP port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @contextmanager
 def platform_running(var_dir: Path, **settings: str) -> Iterator[Platform]:
     """Run `manage.py serve` with `settings` in the environment until the block ends."""
@@ -80,43 +70,6 @@ def platform_running(var_dir: Path, **settings: str) -> Iterator[Platform]:
         **settings,
     }
     environment.setdefault("REDIS_URL", "")
-    var_dir.mkdir(parents=True, exist_ok=True)
-    log_path = var_dir / "serve.log"
-    with log_path.open("w") as log:
-        process = subprocess.Popen(
-            [sys.executable, str(ROOT / "manage.py"), "serve", "--grace", "5"],
-            env=environment,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    try:
-        _wait_until_ready(process, port, log_path)
-        credentials = json.loads((var_dir / "credentials.json").read_text())
-        yield Platform("127.0.0.1", port, credentials["api_key"], var_dir, environment, process.pid)
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(timeout=40)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-
-def _wait_until_ready(process: subprocess.Popen[bytes], port: int, log_path: Path) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    body = b""
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            raise AssertionError(f"serve ended:\n{log_path.read_text()[-5000:]}")
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-        # An answer may also be cut off: a web process that is just starting.
-        with closing(connection), suppress(OSError, http.client.HTTPException):
-            connection.request("GET", "/readyz")
-            response = connection.getresponse()
-            body = response.read()
-            if response.status == 200:
-                return
-        time.sleep(0.2)
-    raise AssertionError(f"not ready: {body!r}\n{log_path.read_text()[-5000:]}")
+    with serve_running(var_dir, environment, grace=5) as supervisor:
+        key = credentials_of(var_dir)["api_key"]
+        yield Platform(HOST, port, key, var_dir, environment, supervisor)

@@ -1,6 +1,6 @@
 """A whole platform of one's own, started as a user starts it, in a folder of its own."""
 
-import http.client
+import http
 import json
 import os
 import signal
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from voicehost.bench.errors import PlatformFailed
 from voicehost.env import ROOT
+from voicehost.readiness import readiness_ask
 
 START_SECONDS = 120.0
 STOP_SECONDS = 40.0
@@ -68,22 +69,39 @@ def stack_running(var_dir: Path, **settings: str) -> Iterator[Stack]:
         "REDIS_URL": "",
         **settings,
     }
+    with serve_running(var_dir, environment, grace=2) as supervisor:
+        yield Stack(
+            port, credentials_of(var_dir)["api_key"], environment, supervisor, metrics_port + 1
+        )
+
+
+@contextmanager
+def serve_running(var_dir: Path, environment: Mapping[str, str], *, grace: int) -> Iterator[int]:
+    """Run `manage.py serve` until the block ends; yields its process id once it can speak.
+
+    Raises PlatformFailed with the end of its log (`serve.log` in `var_dir`).
+    """
     var_dir.mkdir(parents=True, exist_ok=True)
     log = var_dir / "serve.log"
     with log.open("w") as output:
         process = subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, MANAGE, "serve", "--grace", "2"],
+            [sys.executable, MANAGE, "serve", "--grace", str(grace)],
             env=environment,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
     try:
-        _wait_until_ready(process, port, log)
-        key = json.loads((var_dir / "credentials.json").read_text())["api_key"]
-        yield Stack(port, key, environment, process.pid, metrics_port + 1)
+        _wait_until_ready(process, int(environment["PORT"]), log)
+        yield process.pid
     finally:
         _stop(process)
+
+
+def credentials_of(var_dir: Path) -> dict[str, str]:
+    """What the first start in this state folder made."""
+    found: dict[str, str] = json.loads((var_dir / "credentials.json").read_text())
+    return found
 
 
 def _stop(process: "subprocess.Popen[bytes]") -> None:
@@ -103,21 +121,8 @@ def _wait_until_ready(process: "subprocess.Popen[bytes]", port: int, log: Path) 
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise PlatformFailed(f"serve ended:\n{log.read_text()[-_LOG_SHOWN:]}")
-        status, answer = _readiness(port)
+        status, answer = readiness_ask(_HOST, port)
         if status == http.HTTPStatus.OK:
             return
         time.sleep(0.2)
     raise PlatformFailed(f"not ready: {answer}\n{log.read_text()[-_LOG_SHOWN:]}")
-
-
-def _readiness(port: int) -> tuple[int, str]:
-    """The status and the body of /readyz; 0 while nobody answers."""
-    connection = http.client.HTTPConnection(_HOST, port, timeout=5)
-    try:
-        connection.request("GET", "/readyz")
-        response = connection.getresponse()
-        return response.status, response.read().decode(errors="replace")
-    except OSError as error:
-        return 0, str(error)
-    finally:
-        connection.close()

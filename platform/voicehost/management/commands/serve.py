@@ -41,10 +41,14 @@ class Command(BaseCommand):
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stop.set)
         supervisor = Supervisor(settings.ENVIRONMENT, given_redis_url=given_redis_url, grace=grace)
-        run = asyncio.create_task(supervisor.run(stop, ready))
-        wait = asyncio.create_task(ready.wait())
-        await asyncio.wait({run, wait}, return_when=asyncio.FIRST_COMPLETED)
-        wait.cancel()
-        if ready.is_set():
-            self.stdout.write(await asyncio.to_thread(banner, settings.ENVIRONMENT))
-        await run
+        tell = asyncio.create_task(self._tell(ready))
+        try:
+            await supervisor.run(stop, ready)
+        finally:
+            # Who stops the platform while it starts does not wait for it to get ready.
+            tell.cancel()
+
+    async def _tell(self, ready: asyncio.Event) -> None:
+        """Print the addresses once the processes run and can speak."""
+        await ready.wait()
+        self.stdout.write(await banner(settings.ENVIRONMENT))

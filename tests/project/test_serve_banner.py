@@ -1,0 +1,48 @@
+"""What `serve` prints once the platform can speak, and what a stop meanwhile does."""
+
+import asyncio
+import io
+
+import pytest
+
+from voicehost import banner
+from voicehost.env import environment_read
+from voicehost.management.commands import serve
+from voicehost.supervisor.supervisor import Supervisor
+
+
+async def test_it_tells_the_addresses_and_a_line_that_speaks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers = iter([(0, "refused"), (503, "not yet"), (200, "ready")])
+    monkeypatch.setattr(banner, "readiness_ask", lambda host, port: next(answers))
+    monkeypatch.setattr(banner, "LOOK_SECONDS", 0.0)
+    text = await banner.banner(environment_read())
+    assert "Voicehost is ready." in text
+    assert "curl -s http://" in text
+    assert list(answers) == []
+
+
+async def test_it_says_so_when_the_platform_does_not_get_ready(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(banner, "readiness_ask", lambda host, port: (503, "not yet"))
+    monkeypatch.setattr(banner, "READY_TIMEOUT", 0.05)
+    assert "cannot speak yet" in await banner.banner(environment_read())
+
+
+async def test_a_stop_while_it_gets_ready_waits_for_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The platform never gets ready; the supervisor ends, and with it the command."""
+
+    async def run(self: Supervisor, stop: asyncio.Event, ready: asyncio.Event) -> None:
+        ready.set()
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr(Supervisor, "run", run)
+    monkeypatch.setattr(banner, "readiness_ask", lambda host, port: (503, "not yet"))
+    output = io.StringIO()
+    async with asyncio.timeout(10):
+        await serve.Command(stdout=output)._serve("", 1.0)
+    assert output.getvalue() == ""
