@@ -6,7 +6,10 @@ takes no parameter then).
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponseRedirect
 
 if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin, TabularInline
@@ -40,6 +43,31 @@ else:
 
         def __class_getitem__(cls, models: object) -> type:
             return cls
+
+
+class ErrorsAsMessages:
+    """What comes between looking and saving is a message, not a server error.
+
+    Stands before ModelAdmin among the bases; `told_errors` are those that are told.
+    """
+
+    told_errors: ClassVar[tuple[type[Exception], ...]]
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
+        """The form, or the same page again with the error on it."""
+        try:
+            return super().changeform_view(  # type: ignore[misc]  # ModelAdmin's, behind this one
+                request, object_id, form_url, extra_context
+            )
+        except self.told_errors as error:
+            messages.error(request, str(error))
+            return HttpResponseRedirect(request.path)
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -89,6 +117,7 @@ def dialog_action(title: str, description: str, *, icon: str) -> Callable[[F], F
 
 __all__ = [
     "BaseInlineFormSet",
+    "ErrorsAsMessages",
     "ModelAdmin",
     "ModelForm",
     "TabularInline",

@@ -7,10 +7,10 @@ from uuid import UUID
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import CharField, OuterRef, QuerySet, Subquery
-from django.http import HttpRequest, HttpResponseRedirect
+from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
-from models_registry.adminsite import ModelAdmin, ModelForm, column
+from models_registry.adminsite import ErrorsAsMessages, ModelAdmin, ModelForm, column
 from tenants.forms import LinesField
 from tenants.models import Tenant
 from tts.errors import VoiceInvalid
@@ -98,9 +98,10 @@ class VoiceForm(ModelForm[Voice]):
 
 
 @admin.register(Voice)
-class VoiceAdmin(ModelAdmin[Voice]):
+class VoiceAdmin(ErrorsAsMessages, ModelAdmin[Voice]):
     """Public voices and those of tenants."""
 
+    told_errors = (VoiceInvalid,)
     form = VoiceForm
     list_display = ("name", "display_name", "engine", "speaks", "owner", "gain_db", "is_active")
     list_filter = ("engine", "is_active")
@@ -157,20 +158,6 @@ class VoiceAdmin(ModelAdmin[Voice]):
         created = voice_create(form.draft())
         obj.pk = created.pk
         obj.refresh_from_db()
-
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> Any:
-        """What came between checking and saving is a message, not a server error."""
-        try:
-            return super().changeform_view(request, object_id, form_url, extra_context)
-        except VoiceInvalid as error:
-            messages.error(request, error.message)
-            return HttpResponseRedirect(request.path)
 
     def has_delete_permission(self, request: HttpRequest, obj: Voice | None = None) -> bool:
         """A voice is taken out of use, since the ledger names it."""

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import uuid
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from tts.engines.base import Device
 from tts.engines.registry import engine_create
 from tts.engines.shards import LocalShards, ShardSpec
 from tts.errors import VoiceNotFound
-from tts.gateway.local import InProcessGateway
+from tts.gateway.local import EventSink, InProcessGateway
 from tts.text.segment import Segment
 from tts.voice_catalogue import VoiceSeed, kokoro_voices, tone_voices
 from tts.voice_mix import voice_mix_parse, voice_mixed
@@ -105,7 +105,7 @@ class LocalSpeaker:
             seed=seed,
             max_queue_seconds=PATIENCE_SECONDS,
         )
-        async with self._gateway.open(request, _asynchronous(iter(segments))) as stream:
+        async with self._gateway.open(request, segments_ready(segments)) as stream:
             async for event in stream:
                 if isinstance(event, AudioChunk):
                     yield event.pcm
@@ -118,21 +118,40 @@ class LocalSpeaker:
 @asynccontextmanager
 async def local_speaker(model: LocalModel, *, threads: int = 2) -> AsyncIterator[LocalSpeaker]:
     """A speaker whose engine is loaded; it is freed at the end. Raises VersionUnavailable."""
-    gateway = InProcessGateway(
-        lambda sink: EngineCore(CoreConfig(lanes=threads), sink, NullObserver()),
-        versions=(model.engine,),
-    )
-    engine = engine_create(model.engine)
-    core: EngineCore = gateway.core  # type: ignore[assignment]  # made in the line above
-    engine.load(LocalShards(model.shards), Device(threads=threads), Profile.REALTIME, core.notify)
-    core.engine_add(model.engine, Profile.REALTIME, engine, BatchingConfig(max_wait_seconds=0.0))
+    async with local_gateway(model, (Profile.REALTIME,), lanes=threads) as (gateway, sample_rate):
+        yield LocalSpeaker(model, gateway, sample_rate)
+
+
+@asynccontextmanager
+async def local_gateway(
+    model: LocalModel, profiles: Iterable[Profile], *, lanes: int
+) -> AsyncIterator[tuple[InProcessGateway, int]]:
+    """A gateway to the model in `profiles`, as a worker with `lanes` has it, and its sample rate.
+
+    The shards' objects are shared between the profiles. Raises VersionUnavailable.
+    """
+    cores: list[EngineCore] = []
+
+    def core_make(sink: EventSink) -> EngineCore:
+        cores.append(EngineCore(CoreConfig(lanes=lanes), sink, NullObserver()))
+        return cores[0]
+
+    gateway = InProcessGateway(core_make, versions=(model.engine,))
+    shards = LocalShards(model.shards)
+    sample_rate = 0
+    for profile in profiles:
+        engine = engine_create(model.engine)
+        engine.load(shards, Device(threads=lanes), profile, cores[0].notify)
+        cores[0].engine_add(model.engine, profile, engine, BatchingConfig(max_wait_seconds=0.0))
+        sample_rate = engine.traits.sample_rate
     await gateway.start()
     try:
-        yield LocalSpeaker(model, gateway, engine.traits.sample_rate)
+        yield gateway, sample_rate
     finally:
         await gateway.stop()
 
 
-async def _asynchronous(segments: Iterator[Segment]) -> AsyncIterator[Segment]:
+async def segments_ready(segments: Iterable[Segment]) -> AsyncIterator[Segment]:
+    """Segments that need no waiting, as gateways take them."""
     for segment in segments:
         yield segment

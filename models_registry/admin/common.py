@@ -1,9 +1,6 @@
 """What the registry's admin pages share."""
 
-from django.contrib import messages
-from django.http import HttpRequest, HttpResponseRedirect
-
-from models_registry.errors import RegistryError
+from django.http import HttpRequest
 
 
 class ReadOnly:
@@ -20,9 +17,3 @@ class ReadOnly:
     def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
         """Nobody deletes."""
         return False
-
-
-def back_with_error(request: HttpRequest, error: RegistryError) -> HttpResponseRedirect:
-    """The same page again, with the error on it."""
-    messages.error(request, error.message)
-    return HttpResponseRedirect(request.path)

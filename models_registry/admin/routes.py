@@ -9,8 +9,14 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from models_registry import services
-from models_registry.admin.common import ReadOnly, back_with_error
-from models_registry.adminsite import ModelAdmin, TabularInline, column, dialog_action
+from models_registry.admin.common import ReadOnly
+from models_registry.adminsite import (
+    ErrorsAsMessages,
+    ModelAdmin,
+    TabularInline,
+    column,
+    dialog_action,
+)
 from models_registry.errors import RegistryError
 from models_registry.forms import RouteForm, RouteWeightFormSet
 from models_registry.models import Route, RouteEvent, RouteWeight
@@ -38,9 +44,10 @@ class RouteWeightInline(TabularInline[RouteWeight, Route]):
 
 
 @admin.register(Route)
-class RouteAdmin(ModelAdmin[Route]):
+class RouteAdmin(ErrorsAsMessages, ModelAdmin[Route]):
     """Public model names and how their traffic is divided."""
 
+    told_errors = (RegistryError,)
     form = RouteForm
     list_display = ("name", "split", "default_tier", "is_public", "revision")
     list_filter = ("is_public", "default_tier")
@@ -105,19 +112,6 @@ class RouteAdmin(ModelAdmin[Route]):
                     form.cleaned_data.get("note", ""),
                     expected_revision=form.cleaned_data.get("seen_revision") if change else None,
                 )
-
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> Any:
-        """What came between looking and saving is a message, not a server error."""
-        try:
-            return super().changeform_view(request, object_id, form_url, extra_context)
-        except RegistryError as error:
-            return back_with_error(request, error)
 
     def delete_model(self, request: HttpRequest, obj: Route) -> None:
         """Delete; the history stays."""

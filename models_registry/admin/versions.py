@@ -10,8 +10,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from models_registry import services
-from models_registry.admin.common import ReadOnly, back_with_error
-from models_registry.adminsite import ModelAdmin, TabularInline, column
+from models_registry.admin.common import ReadOnly
+from models_registry.adminsite import ErrorsAsMessages, ModelAdmin, TabularInline, column
 from models_registry.batching import Batching
 from models_registry.errors import RegistryError
 from models_registry.forms import ModelVersionForm
@@ -83,9 +83,10 @@ class SpeechModelAdmin(ModelAdmin[SpeechModel]):
 
 
 @admin.register(ModelVersion)
-class ModelVersionAdmin(ModelAdmin[ModelVersion]):
+class ModelVersionAdmin(ErrorsAsMessages, ModelAdmin[ModelVersion]):
     """Versions: state and batching can be changed, everything else is what was imported."""
 
+    told_errors = (RegistryError,)
     form = ModelVersionForm
     list_display = (
         "key", "state_label", "engine", "traffic", "max_slots", "max_batch", "max_wait_ms",
@@ -140,19 +141,6 @@ class ModelVersionAdmin(ModelAdmin[ModelVersion]):
         if "state" in form.changed_data:
             before = VersionState(form.initial["state"])
             services.version_transition(obj, before, VersionState(obj.state))
-
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> Any:
-        """What came between looking and saving is a message, not a server error."""
-        try:
-            return super().changeform_view(request, object_id, form_url, extra_context)
-        except RegistryError as error:
-            return back_with_error(request, error)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Versions come by `model_import`."""

@@ -33,14 +33,6 @@ def credentials_path(var_dir: Path) -> Path:
     return var_dir / "credentials.json"
 
 
-def credentials_read(var_dir: Path) -> Credentials | None:
-    """The credentials of the first start, unless their file was removed."""
-    try:
-        return Credentials(**json.loads(credentials_path(var_dir).read_text()))
-    except FileNotFoundError:
-        return None
-
-
 def installation_prepare(var_dir: Path) -> tuple[Credentials | None, str]:
     """Make what is missing; safe to call at every start.
 

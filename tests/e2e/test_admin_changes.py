@@ -1,13 +1,12 @@
 """What an administrator changes in the browser is in force at once, and in the audit log."""
 
-import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.e2e.admin_browser import Admin, browser_running, in_force, speak
+from tests.e2e.admin_browser import Admin, in_force, speak
 from tests.e2e.platform import Platform
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("platform")]
@@ -31,16 +30,6 @@ print(api_key_issue(tenant=tenant_create(name="Wide", **wide), tier=tier)[1])
 def wide_key(platform: Platform) -> str:
     """A key without limits that a test could reach."""
     return platform.manage("shell", "-v", "0", "-c", WIDE_KEY).split()[-1]
-
-
-@pytest.fixture(scope="module")
-def admin(platform: Platform) -> Iterator[Admin]:
-    """The administrator of the first start, signed in."""
-    credentials = json.loads((platform.var_dir / "credentials.json").read_text())
-    with browser_running() as browser:
-        signed_in = Admin(browser, platform)
-        signed_in.sign_in(credentials["admin_user"], credentials["admin_password"])
-        yield signed_in
 
 
 @pytest.fixture(autouse=True)

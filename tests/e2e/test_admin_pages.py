@@ -1,12 +1,10 @@
 """Every page of the admin loads cleanly, from this server only, labelled and inside the window."""
 
-import json
 from collections.abc import Iterator
 
 import pytest
 
-from tests.e2e.admin_browser import Admin, browser_running
-from tests.e2e.platform import Platform
+from tests.e2e.admin_browser import Admin
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("platform")]
 
@@ -46,16 +44,6 @@ UNLABELLED = """() => [...document.querySelectorAll('#main input, #main select, 
   .filter(field => field.type !== 'hidden' && field.getClientRects().length
     && !field.labels.length && !field.ariaLabel && !field.title && !field.placeholder)
   .map(field => field.name || field.id)"""
-
-
-@pytest.fixture(scope="module")
-def admin(platform: Platform) -> Iterator[Admin]:
-    """The administrator of the first start, signed in."""
-    credentials = json.loads((platform.var_dir / "credentials.json").read_text())
-    with browser_running() as browser:
-        signed_in = Admin(browser, platform)
-        signed_in.sign_in(credentials["admin_user"], credentials["admin_password"])
-        yield signed_in
 
 
 @pytest.fixture(autouse=True)

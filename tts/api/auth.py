@@ -6,13 +6,13 @@ from django.http import HttpRequest
 from ninja.security import HttpBearer
 
 from tenants.principal import Principal
+from tts.headers import bearer_of
 from tts.runtime import runtime_get
 
 
-def bearer_of(request: HttpRequest) -> str:
+def secret_of(request: HttpRequest) -> str:
     """The secret of the Authorization header, or an empty string."""
-    scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
-    return secret.strip() if scheme.lower() == "bearer" else ""
+    return bearer_of(request.headers.get("Authorization", ""))
 
 
 class KeyAuth(HttpBearer):
@@ -20,7 +20,7 @@ class KeyAuth(HttpBearer):
 
     async def __call__(self, request: HttpRequest) -> Any:
         """The caller."""
-        return await self.authenticate(request, bearer_of(request))
+        return await self.authenticate(request, secret_of(request))
 
     async def authenticate(self, request: HttpRequest, token: str) -> Principal:
         """Whose key `token` is."""
@@ -32,7 +32,7 @@ class CatalogueAuth(KeyAuth):
 
     async def __call__(self, request: HttpRequest) -> Any:
         """The caller, or ANYBODY."""
-        secret = bearer_of(request)
+        secret = secret_of(request)
         if not secret and await (await runtime_get()).catalogue_is_public():
             return ANYBODY
         return await self.authenticate(request, secret)

@@ -8,6 +8,7 @@ from channels.consumer import AsyncConsumer, get_handler_name
 from channels.exceptions import StopConsumer
 from channels.utils import await_many_dispatch
 
+from tts.headers import bearer_of, header_of
 from tts.runtime import runtime_get
 from tts.speech.service import SpeechService
 
@@ -69,17 +70,12 @@ class SpeechConsumer(AsyncConsumer):
 
     def header(self, name: str) -> str:
         """The first header of this name (lower case), or an empty string."""
-        wanted = name.encode()
-        for key, value in self.connection["headers"]:
-            if key == wanted:
-                return bytes(value).decode("latin-1")
-        return ""
+        return header_of(self.connection, name)
 
     @property
     def bearer(self) -> str:
         """The secret of the Authorization header, or an empty string."""
-        scheme, _, secret = self.header("authorization").partition(" ")
-        return secret.strip() if scheme.lower() == "bearer" else ""
+        return bearer_of(self.header("authorization"))
 
     @property
     def client_request_id(self) -> str:

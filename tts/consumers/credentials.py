@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 from django.conf import settings
 
 from tts.consumers.protocol import KEY_SUBPROTOCOL_PREFIX, SUBPROTOCOL
+from tts.headers import bearer_of, header_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,11 @@ class SocketCredentials:
         ]
         names = [name for name in offered if not name.startswith(KEY_SUBPROTOCOL_PREFIX)]
         query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
-        secret = _bearer(scope) or query.get("token", [""])[0] or (keys[0] if keys else "")
+        secret = (
+            bearer_of(header_of(scope, "authorization"))
+            or query.get("token", [""])[0]
+            or (keys[0] if keys else "")
+        )
         # A browser drops a connection whose answer names no protocol it offered.
         return cls(
             secret=secret,
@@ -37,27 +42,15 @@ class SocketCredentials:
         )
 
 
-def _header(scope: dict[str, Any], wanted: bytes) -> str:
-    for name, value in scope.get("headers", ()):
-        if name.lower() == wanted:
-            return str(value.decode("latin-1"))
-    return ""
-
-
-def _bearer(scope: dict[str, Any]) -> str:
-    kind, _, secret = _header(scope, b"authorization").partition(" ")
-    return secret.strip() if kind.lower() == "bearer" else ""
-
-
 def origin_allowed(scope: dict[str, Any]) -> bool:
     """Whether the page that opens the socket may: our own, or one of CORS_ORIGINS.
 
     Programs send no Origin; browsers always do and cannot fake it.
     """
-    origin = _header(scope, b"origin")
+    origin = header_of(scope, "origin")
     if not origin:
         return True
     if origin in settings.CORS_ALLOWED_ORIGINS:
         return True
     host = urlsplit(origin).netloc
-    return bool(host) and host == _header(scope, b"host")
+    return bool(host) and host == header_of(scope, "host")

@@ -7,8 +7,9 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Self, TypeVar, cast
 
+from models_registry.manifest import Manifest
 from models_registry.shards.source import ShardSource, SourceKind
 from tts.engine.errors import VersionUnavailable
 
@@ -52,6 +53,23 @@ class LocalShards:
         self._verified: set[str] = set()
         self._residents: dict[tuple[str, str], _Resident] = {}
         self._lock = threading.Lock()
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> Self:
+        """The shards that a registered version's manifest names."""
+        return cls(
+            [
+                ShardSpec(
+                    name=shard.name,
+                    role=shard.role,
+                    sources=shard.sources,
+                    bytes=shard.size,
+                    sha256=shard.sha256,
+                    dtype=shard.dtype,
+                )
+                for shard in manifest.shards
+            ]
+        )
 
     def read(self, name: str) -> bytes:
         """The verified bytes of shard `name`; raises VersionUnavailable."""

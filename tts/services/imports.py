@@ -24,7 +24,7 @@ from models_registry.services import (
 from models_registry.states import VersionState
 from tts.engine.errors import EngineError
 from tts.engines.base import EngineKind
-from tts.engines.shards import LocalShards, ShardSpec
+from tts.engines.shards import LocalShards
 from tts.engines.tone import config as tone
 from tts.errors import ModelImportFailed, VoiceInvalid
 from tts.services.voices import voices_sync
@@ -175,19 +175,7 @@ def _registered(manifest: Manifest, batching: Batching) -> ModelVersion:
 
 def _verify(manifest: Manifest) -> None:
     """Read every shard once and compare it with the manifest; raises ModelImportFailed."""
-    shards = LocalShards(
-        [
-            ShardSpec(
-                name=shard.name,
-                role=shard.role,
-                sources=shard.sources,
-                bytes=shard.size,
-                sha256=shard.sha256,
-                dtype=shard.dtype,
-            )
-            for shard in manifest.shards
-        ]
-    )
+    shards = LocalShards.of(manifest)
     for shard in manifest.shards:
         try:
             shards.read(shard.name)

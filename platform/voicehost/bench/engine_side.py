@@ -5,16 +5,10 @@ import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
-from tts.engine.config import BatchingConfig, CoreConfig
-from tts.engine.core import EngineCore
 from tts.engine.event import AudioChunk, FinishReason, SpeechFinished
-from tts.engine.observer import NullObserver
 from tts.engine.request import Priority, Profile, SpeechRequest
-from tts.engines.base import Device
-from tts.engines.registry import engine_create
-from tts.engines.shards import LocalShards
-from tts.gateway.local import EventSink, InProcessGateway
-from tts.local import LocalModel, local_model
+from tts.gateway.local import InProcessGateway
+from tts.local import LocalModel, local_gateway, local_model, segments_ready
 from tts.speech.splitter import PlatformSplitter
 from tts.text.segment import Segment
 from voicehost.bench.client import Spoken
@@ -40,7 +34,7 @@ class EngineSide:
         first = 0.0
         samples = rate = 0
         began = time.perf_counter()
-        async with self._gateway.open(request, _asynchronous(segments)) as stream:
+        async with self._gateway.open(request, segments_ready(segments)) as stream:
             async for event in stream:
                 if isinstance(event, AudioChunk):
                     first = first or time.perf_counter()
@@ -80,25 +74,5 @@ async def engine_side(lanes: int, profiles: Iterable[Profile]) -> AsyncIterator[
     model = local_model()
     if model.note:
         raise BenchError(f"this benchmark needs the bundled voices. {model.note}")
-    cores: list[EngineCore] = []
-
-    def core_make(sink: EventSink) -> EngineCore:
-        cores.append(EngineCore(CoreConfig(lanes=lanes), sink, NullObserver()))
-        return cores[0]
-
-    gateway = InProcessGateway(core_make, versions=(model.engine,))
-    shards = LocalShards(model.shards)
-    for profile in profiles:
-        engine = engine_create(model.engine)
-        engine.load(shards, Device(threads=lanes), profile, cores[0].notify)
-        cores[0].engine_add(model.engine, profile, engine, BatchingConfig())
-    await gateway.start()
-    try:
+    async with local_gateway(model, profiles, lanes=lanes) as (gateway, _):
         yield EngineSide(model, gateway)
-    finally:
-        await gateway.stop()
-
-
-async def _asynchronous(segments: Iterable[Segment]) -> AsyncIterator[Segment]:
-    for segment in segments:
-        yield segment

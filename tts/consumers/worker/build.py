@@ -17,7 +17,7 @@ from tts.engine.observer import StepStats, WorkerObserver
 from tts.engine.request import Profile
 from tts.engines.base import Device, SpeechEngine
 from tts.engines.registry import engine_create
-from tts.engines.shards import LocalShards, ShardSpec
+from tts.engines.shards import LocalShards
 from tts.gateway.local import EventSink, SpeechCore
 
 
@@ -65,19 +65,7 @@ class ShardLoader:
 
     def _shards_of(self, spec: VersionSpec) -> LocalShards:
         if spec.key not in self._shards:
-            self._shards[spec.key] = LocalShards(
-                [
-                    ShardSpec(
-                        name=shard.name,
-                        role=shard.role,
-                        sources=shard.sources,
-                        bytes=shard.size,
-                        sha256=shard.sha256,
-                        dtype=shard.dtype,
-                    )
-                    for shard in spec.manifest.shards
-                ]
-            )
+            self._shards[spec.key] = LocalShards.of(spec.manifest)
         return self._shards[spec.key]
 
 
