@@ -13,6 +13,8 @@ from tests.project.server_process import Server, request_bytes, server_running
 from tests.tts.speech.speech_fakes import RATE, SECRET
 
 STALL = 1.0
+FLOOD = 300
+"""Messages of 10 kB: more than the server lets wait, and more than the kernels' buffers hold."""
 SPEECH = json.dumps(
     {"input": "One.", "model": "tone", "voice": "both", "response_format": "pcm"}
 ).encode()
@@ -39,11 +41,27 @@ def drain(client: socket.socket) -> bytes:
     return answer
 
 
+def upgrade(client: socket.socket) -> None:
+    client.sendall(
+        b"GET /ws HTTP/1.1\r\nHost: test\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+    )
+    assert client.recv(4_096).startswith(b"HTTP/1.1 101")
+
+
+def text_frame(text: bytes) -> bytes:
+    """A masked frame with a mask of zeros (RFC 6455, 5.2)."""
+    long = len(text) > 125
+    length = b"\xfe" + len(text).to_bytes(2, "big") if long else bytes([0x80 | len(text)])
+    return b"\x81" + length + bytes(4) + text
+
+
 def test_http_sender_waits_and_is_given_up(server: Server) -> None:
+    stalled = server.stats()["events"].count("stalled")
     before = server.stats()["rss"]
     with server.connect(receive_buffer=4_096) as client:
         client.sendall(request_bytes("/flood"))
-        wait_for(lambda: "stalled" in server.stats()["events"])
+        wait_for(lambda: server.stats()["events"].count("stalled") > stalled)
         stats = server.stats()
         # What the two kernels and Twisted's 64 KiB hold, of a stream without end.
         assert stats["sent"] < 3_000_000
@@ -78,13 +96,8 @@ def test_websocket_sender_waits_and_is_given_up(server: Server) -> None:
     stalled = server.stats()["events"].count("stalled")
     before = server.stats()["rss"]
     with server.connect(receive_buffer=4_096) as client:
-        client.sendall(
-            b"GET /ws HTTP/1.1\r\nHost: test\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
-        )
-        assert client.recv(4_096).startswith(b"HTTP/1.1 101")
-        # A masked text frame with a mask of zeros.
-        client.sendall(b"\x81\x85\x00\x00\x00\x00flood")
+        upgrade(client)
+        client.sendall(text_frame(b"flood"))
         wait_for(lambda: server.stats()["events"].count("stalled") > stalled)
         stats = server.stats()
         assert stats["sent"] < 3_000_000
@@ -113,3 +126,16 @@ def test_flood_of_messages_stops_being_read(server: Server) -> None:
         client.send("count")
         assert client.recv() == "2000"
         assert server.stats()["rss"] - before < 10_000_000
+
+
+def test_flood_of_messages_does_not_swallow_the_close_code(server: Server) -> None:
+    """A client busy with sending must not meet a reset before it comes to read why."""
+    with server.connect() as client:
+        upgrade(client)
+        client.sendall(text_frame(b"hold") + text_frame(b"close1008"))
+        for turn in range(FLOOD):
+            client.sendall(text_frame(b"quiet" + b"x" * 10_000))
+            if turn % (FLOOD // 4) == 0:
+                # In all, longer than WebSocket servers usually wait for a client's close frame.
+                time.sleep(0.7)
+        assert client.recv(4_096) == b"\x81\x04hold\x88\x04\x03\xf0so"

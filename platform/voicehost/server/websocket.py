@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 # A close frame holds 125 bytes, two of which are the code.
 _MAX_REASON = 123
+# What a client sent before it saw our close frame must be read first: closing a connection with
+# unread bytes resets it, and the reset may overtake the code that says why.
+_CLOSE_SECONDS = 5.0
 
 
 class SpeechWebSocket(WebSocketProtocol):  # type: ignore[misc]
@@ -31,7 +34,12 @@ class SpeechWebSocket(WebSocketProtocol):  # type: ignore[misc]
         super().onOpen()
 
     def onMessage(self, payload: bytes, isBinary: bool) -> None:
-        """Queue a message; stop reading while too many wait."""
+        """Queue a message; stop reading while too many wait.
+
+        What comes after our close frame is dropped.
+        """
+        if self.state != self.STATE_OPEN:
+            return
         super().onMessage(payload, isBinary)
         limit = self.factory.server_class.config.max_waiting
         if self._reading and self.application_queue.qsize() >= limit:
@@ -40,10 +48,18 @@ class SpeechWebSocket(WebSocketProtocol):  # type: ignore[misc]
 
     def message_taken(self, waiting: int) -> None:
         """The consumer took a message: read on when few are left."""
-        limit = self.factory.server_class.config.max_waiting
-        if not self._reading and waiting <= limit // 4:
+        if waiting <= self.factory.server_class.config.max_waiting // 4:
+            self._read_on()
+
+    def sendCloseFrame(self, *args: Any, **kwargs: Any) -> None:
+        """Send it, and read on: the client's own close frame is behind what it sent until then."""
+        super().sendCloseFrame(*args, **kwargs)
+        self._read_on()
+
+    def _read_on(self) -> None:
+        if not self._reading:
             self._reading = True
-            if self.transport is not None and self.state == self.STATE_OPEN:
+            if self.transport is not None and self.state in (self.STATE_OPEN, self.STATE_CLOSING):
                 self.transport.resumeProducing()
 
     def handle_reply(self, message: dict[str, Any]) -> None:
@@ -85,6 +101,7 @@ class SpeechSocketFactory(WebSocketFactory):  # type: ignore[misc]
             allowNullOrigin=True,
             # Say why, with a close code, before the connection goes.
             failByDrop=False,
+            closeHandshakeTimeout=_CLOSE_SECONDS,
             openHandshakeTimeout=server.websocket_handshake_timeout,
             maxMessagePayloadSize=server.config.max_message,
             maxFramePayloadSize=server.config.max_message,
