@@ -127,11 +127,9 @@ def _spec(voice: Voice) -> VoiceSpec:
     return VoiceSpec(
         name=voice.name,
         engine=voice.engine,
-        parts=(VoicePart(voice.speaker),),
+        parts=(VoicePart(voice.speaker, payload=bytes(voice.payload or b"")),),
         languages=tuple(voice.languages),
         gain_db=voice.gain_db,
-        payload=bytes(voice.payload or b""),
-        digest=voice.digest,
     )
 
 

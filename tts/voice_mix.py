@@ -85,22 +85,22 @@ def voice_mixed(found: Sequence[tuple[NamedPart, VoiceSpec]]) -> VoiceSpec:
     """The voice that the parts and their voices make together.
 
     It speaks the languages of all parts with the mean of their gains, weighted;
-    its companion is that of the heaviest part. Raises VoiceMixInvalid.
+    its companion is that of the heaviest part. Whether embeddings can be mixed
+    is for the engine to say.
     """
-    weights: dict[str, float] = {}
+    weights: dict[tuple[str, bytes], float] = {}
     for part, voice in found:
-        if voice.payload:
-            raise VoiceMixInvalid(
-                f"'{part.name}' is an embedding, which cannot be mixed", part.position
-            )
         for inner in voice.parts:
-            weights[inner.speaker] = weights.get(inner.speaker, 0.0) + part.weight
+            key = (inner.speaker, inner.payload)
+            weights[key] = weights.get(key, 0.0) + part.weight
     total = sum(part.weight for part, _ in found)
     heaviest = max(found, key=lambda item: item[0].weight)[1]
     return VoiceSpec(
         name="+".join(f"{voice.name}({part.weight:g})" for part, voice in found),
         engine=heaviest.engine,
-        parts=tuple(VoicePart(speaker, weight) for speaker, weight in weights.items()),
+        parts=tuple(
+            VoicePart(speaker, weight, payload) for (speaker, payload), weight in weights.items()
+        ),
         languages=tuple(
             dict.fromkeys(language for _, voice in found for language in voice.languages)
         ),

@@ -22,20 +22,23 @@ class Profile(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VoicePart:
-    """One speaker of a voice mix and its weight (weights need not sum to 1)."""
+    """One speaker of a voice and its weight in a mix (weights need not sum to 1).
+
+    `payload` is the speaker's embedding where the model does not contain it.
+    """
 
     speaker: str
     weight: float = 1.0
+    payload: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
 class VoiceSpec:
     """A voice as an engine needs it.
 
-    `parts` has one entry for a plain voice and several for a mix. `payload` is
-    an embedding carried in the request (empty for speakers that the model
-    itself contains) and `digest` its sha256. `companion` speaks the languages
-    that this voice does not. `gain_db` is the voice's fixed loudness correction.
+    `parts` has one entry for a plain voice and several for a mix. `companion`
+    speaks the languages that this voice does not. `gain_db` is the voice's fixed
+    loudness correction.
     """
 
     name: str
@@ -44,8 +47,6 @@ class VoiceSpec:
     languages: tuple[str, ...]
     companion: "VoiceSpec | None" = None
     gain_db: float = 0.0
-    payload: bytes = b""
-    digest: str = ""
 
     def speaks(self, language: str) -> bool:
         """Whether this voice, without its companion, speaks `language` ("zh", "en")."""

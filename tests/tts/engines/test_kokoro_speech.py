@@ -205,10 +205,9 @@ def test_what_a_voice_cannot_do_is_an_error_that_says_what_can(standard: Bench) 
     ):
         with pytest.raises(VoiceUnavailable, match=message):
             standard.prepare("Hello.", VoiceSpec("v", "kokoro", parts, ("en",)))
+    embedding = (VoicePart("af_heart"), VoicePart("clone", payload=b"x"))
     with pytest.raises(VoiceUnavailable, match="embedding"):
-        standard.prepare(
-            "Hello.", VoiceSpec("v", "kokoro", (VoicePart("af_heart"),), ("en",), payload=b"x")
-        )
+        standard.prepare("Hello.", VoiceSpec("v", "kokoro", embedding, ("en",)))
 
 
 def test_nothing_to_speak_is_said_so(standard: Bench) -> None:

@@ -25,16 +25,15 @@ from tts.text.segment import Language, LanguageSpan, Segment
 counts = st.integers(0, 2**62)
 floats = st.floats(allow_nan=False)
 texts = st.text(max_size=20)
+part = st.builds(VoicePart, speaker=texts, weight=floats, payload=st.binary(max_size=50))
 voices = st.builds(
     VoiceSpec,
     name=texts,
     engine=texts,
-    parts=st.lists(st.builds(VoicePart, speaker=texts, weight=floats), max_size=2).map(tuple),
+    parts=st.lists(part, max_size=2).map(tuple),
     languages=st.lists(texts, max_size=2).map(tuple),
     companion=st.none(),
     gain_db=floats,
-    payload=st.binary(max_size=50),
-    digest=texts,
 )
 requests = st.builds(
     SpeechRequest,

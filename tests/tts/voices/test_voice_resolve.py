@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 from coordination.epoch import ConfigCache
 from tests.epoch import Epoch
 from tts.engine.request import VoicePart, VoiceSpec
-from tts.errors import VoiceMixInvalid, VoiceNotFound
+from tts.errors import VoiceNotFound
 from tts.models import Voice
 from tts.selectors import voice_resolve
 from tts.services import VoiceDraft, voice_create, voice_deactivate
@@ -94,8 +94,7 @@ def test_tenants_own_voice_comes_before_a_public_alias(cache: ConfigCache) -> No
         )
     )
     own = resolve("alloy", cache, tenant=str(MINE))
-    assert own.payload == b"embedding"
-    assert len(own.digest) == 64
+    assert own.parts == (VoicePart("alloy", payload=b"embedding"),)
     assert resolve("alloy", cache, tenant=OTHER).name == "af_heart"
     assert resolve("alloy", cache, tenant=None).name == "af_heart"
 
@@ -120,13 +119,22 @@ def test_companion_that_came_to_be_another_tenants_is_left_out(cache: ConfigCach
 
 
 @pytest.mark.usefixtures("kokoro")
-def test_embedding_cannot_be_mixed(cache: ConfigCache) -> None:
-    voice_create(
-        VoiceDraft(name="clone", engine="kokoro", languages=("en",), tenant_id=MINE, payload=b"x")
+def test_embeddings_of_a_mix_come_with_their_parts(cache: ConfigCache) -> None:
+    for name, payload in (("one", b"1"), ("two", b"2")):
+        voice_create(
+            VoiceDraft(
+                name=name,
+                engine="kokoro",
+                languages=("en",),
+                tenant_id=MINE,
+                speaker="clone",
+                payload=payload,
+            )
+        )
+    assert resolve("one(2)+two", cache).parts == (
+        VoicePart("clone", 2.0, b"1"),
+        VoicePart("clone", 1.0, b"2"),
     )
-    with pytest.raises(VoiceMixInvalid) as caught:
-        resolve("af_heart+clone", cache)
-    assert caught.value.position == 9
 
 
 @pytest.mark.usefixtures("kokoro")

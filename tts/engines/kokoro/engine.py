@@ -158,6 +158,10 @@ class KokoroEngine:
         )
 
     def _check(self, voice: VoiceSpec) -> None:
+        if any(part.payload for part in voice.parts):
+            raise VoiceUnavailable(
+                f"voice {voice.name!r} is an embedding; Kokoro speaks with its own speakers only"
+            )
         known = self._models.packs.speakers
         unknown = [part.speaker for part in voice.parts if part.speaker not in known]
         if unknown or not voice.parts:
@@ -167,10 +171,6 @@ class KokoroEngine:
             )
         if not all(math.isfinite(part.weight) and part.weight > 0 for part in voice.parts):
             raise VoiceUnavailable(f"voice {voice.name!r}: every weight of a mix is more than 0")
-        if voice.payload:
-            raise VoiceUnavailable(
-                f"voice {voice.name!r} is an embedding; Kokoro speaks with its own speakers only"
-            )
 
     def _speakers(self) -> list[Speaker]:
         return list(speakers_of(self._models.packs.speakers))
