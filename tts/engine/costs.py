@@ -1,10 +1,14 @@
 """What computing costs, learned from what it did cost: pure arithmetic, no clock."""
 
 from collections import deque
+from collections.abc import Iterable
 from math import inf
-from statistics import median
+from statistics import fmean, median
 
-PER_SIZE = 16
+PER_SIZE = 64
+"""Times kept of each size: more than a step engine's period, which makes its audio in windows."""
+PAUSE = 8.0
+"""Times the median from which on a time is a pause of the machine, not a cost."""
 HALF_LIFE = 512
 FORGET = 4096
 
@@ -12,9 +16,11 @@ FORGET = 4096
 class LinearCost:
     """Seconds of one computation over `n` rows: T(n) = a + b·n.
 
-    A weighted least-squares line through the median of the last 16 times of
-    each size, so that one slow step bends nothing; a size weighs half for every
-    512 observations since it was last seen.
+    A weighted least-squares line through the mean of the last 64 times of each
+    size. It is the mean, since a step that also decodes a window of audio costs
+    several times one that does not; what is above 8 times the median is left
+    out, so that one pause bends nothing. A size weighs half for every 512
+    observations since it was last seen.
 
     A single size n tells nothing about a and b. Then one row more is taken to
     cost the same, so that it is tried and measured, and what lies beyond as
@@ -26,6 +32,7 @@ class LinearCost:
     def __init__(self, *, least_observations: int = 8) -> None:
         self._least = least_observations
         self._times: dict[int, deque[float]] = {}
+        self._usual: dict[int, float] = {}
         self._seen: dict[int, int] = {}
         self._count = 0
         self._line: tuple[float, float] | None = None
@@ -55,10 +62,12 @@ class LinearCost:
     def observe(self, rows: int, seconds: float) -> None:
         """Learn that a computation over `rows` rows took `seconds`."""
         self._count += 1
-        self._times.setdefault(rows, deque(maxlen=PER_SIZE)).append(seconds)
+        times = self._times.setdefault(rows, deque(maxlen=PER_SIZE))
+        times.append(seconds)
+        self._usual[rows] = _usual(times)
         self._seen[rows] = self._count
         for size in [s for s, at in self._seen.items() if self._count - at > FORGET]:
-            del self._times[size], self._seen[size]
+            del self._times[size], self._usual[size], self._seen[size]
         self._line = None
 
     def predict(self, rows: int) -> float:
@@ -90,7 +99,7 @@ class LinearCost:
 
     def _least_squares(self) -> tuple[float, float]:
         points = [
-            (n, median(times), len(times) * 0.5 ** ((self._count - self._seen[n]) / HALF_LIFE))
+            (n, self._usual[n], len(times) * 0.5 ** ((self._count - self._seen[n]) / HALF_LIFE))
             for n, times in self._times.items()
         ]
         weight = sum(w for _, _, w in points)
@@ -103,6 +112,12 @@ class LinearCost:
         slope = sum(w * (n - mean_n) * (t - mean_t) for n, t, w in points) / spread
         slope = min(max(0.0, slope), mean_t / mean_n)
         return mean_t - slope * mean_n, slope
+
+
+def _usual(times: Iterable[float]) -> float:
+    kept = list(times)
+    limit = PAUSE * median(kept)
+    return fmean(seconds for seconds in kept if seconds <= limit)
 
 
 class RealTimeFactor:

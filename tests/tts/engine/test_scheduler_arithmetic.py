@@ -28,6 +28,14 @@ def test_the_line_is_found_through_noise_and_outliers() -> None:
     assert cost.predict(8) == pytest.approx(0.034, rel=0.05)
 
 
+def test_steps_that_are_dear_now_and_then_count_with_their_mean() -> None:
+    cost = LinearCost()
+    for step in range(400):
+        cost.observe(1 + step % 2, 0.010 if step % 20 > 1 else 0.050)
+    assert cost.predict(1) == pytest.approx(0.014, rel=0.15)
+    assert cost.predict(2) == pytest.approx(0.014, rel=0.15)
+
+
 def test_nothing_is_predicted_before_it_is_known() -> None:
     cost = LinearCost()
     for _ in range(7):
