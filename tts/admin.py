@@ -14,7 +14,7 @@ from models_registry.adminsite import ErrorsAsMessages, ModelAdmin, ModelForm, c
 from tenants.forms import LinesField
 from tenants.models import Tenant
 from tts.errors import VoiceInvalid
-from tts.models import Voice
+from tts.models import Voice, VoiceOrigin
 from tts.services.voices import (
     VoiceDraft,
     voice_check,
@@ -52,9 +52,13 @@ class VoiceForm(ModelForm[Voice]):
             "gain_db",
             "aliases",
             "preview_text",
+            "consent",
             "is_active",
         )
-        widgets = {"preview_text": UnfoldAdminTextareaWidget(attrs={"rows": 2})}
+        widgets = {
+            name: UnfoldAdminTextareaWidget(attrs={"rows": 2})
+            for name in ("preview_text", "consent")
+        }
         help_texts = {
             "display_name": "The name for people.",
             "engine": "The engine family that has the speaker, such as kokoro.",
@@ -84,6 +88,8 @@ class VoiceForm(ModelForm[Voice]):
             aliases=_strings(values["aliases"] or [], "aliases"),
             preview_text=values["preview_text"],
             is_active=values["is_active"],
+            origin=VoiceOrigin(voice.origin),
+            consent=values["consent"],
         )
 
     def clean(self) -> dict[str, Any]:
@@ -110,7 +116,7 @@ class VoiceAdmin(ErrorsAsMessages, ModelAdmin[Voice]):
     search_fields = ("name", "display_name", "speaker", "aliases", "tenant_id")
     search_help_text = "Name, alias or speaker"
     autocomplete_fields = ("companion",)
-    readonly_fields = ("digest", "created_at", "owner")
+    readonly_fields = ("origin", "digest", "created_at", "owner")
     warn_unsaved_form = True
     actions = ("deactivate", "activate")
 
@@ -120,7 +126,7 @@ class VoiceAdmin(ErrorsAsMessages, ModelAdmin[Voice]):
         return (
             (None, {"fields": ("name", "display_name", "is_active", owner, "aliases")}),
             ("Sound", {"fields": ("engine", "speaker", "languages", "companion", "gain_db")}),
-            ("More", {"fields": ("preview_text", "digest", "created_at")}),
+            ("More", {"fields": ("origin", "consent", "preview_text", "digest", "created_at")}),
         )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Voice]:

@@ -12,13 +12,28 @@ _name_validator = RegexValidator(
 )
 
 
+class VoiceOrigin(models.TextChoices):
+    """What a voice was made from."""
+
+    MODEL = "model", "Speaker of the model"
+    SEED = "seed", "Random speaker from a seed"
+    EMBEDDING = "embedding", "Speaker embedding"
+    SAMPLE = "sample", "Audio tokens of a recording"
+    RECORDING = "recording", "Recording"
+
+
+REAL_PEOPLE = (VoiceOrigin.SAMPLE, VoiceOrigin.RECORDING)
+"""Origins that imitate somebody, who must have agreed."""
+
+
 class Voice(models.Model):
     """A voice of one engine family, public or of one tenant.
 
     The tenant is an id only: registry and tenants know each other by ids.
-    `speaker` is the model's own name of the speaker; `payload` is an embedding
-    where the model does not contain the speaker, and `digest` its sha256.
-    `companion` speaks the languages that this voice does not.
+    `speaker` is the model's own name of the speaker; `payload` is what the engine
+    needs where the model does not contain the speaker, and `digest` its sha256.
+    `companion` speaks the languages that this voice does not. `changed_by` says
+    who came over the API, for the audit log.
     """
 
     name = models.CharField(
@@ -47,6 +62,16 @@ class Voice(models.Model):
     )
     payload = models.BinaryField(null=True, blank=True)
     digest = models.CharField(max_length=64, blank=True, default="", editable=False)
+    origin = models.CharField(
+        max_length=16, choices=VoiceOrigin.choices, default=VoiceOrigin.MODEL, editable=False
+    )
+    consent = models.TextField(
+        max_length=2_000,
+        blank=True,
+        default="",
+        help_text="Who agreed to the use of this voice, when and how. Recordings need it.",
+    )
+    changed_by = models.CharField(max_length=64, blank=True, default="", editable=False)
     aliases = models.JSONField(
         default=list, blank=True, help_text='Other names, a list such as ["alloy", "nova"].'
     )
@@ -69,7 +94,15 @@ class Voice(models.Model):
                 condition=Q(gain_db__gte=-GAIN_LIMIT_DB, gain_db__lte=GAIN_LIMIT_DB),
                 name="voice_gain_range",
             ),
+            models.CheckConstraint(
+                condition=~Q(origin__in=[origin.value for origin in REAL_PEOPLE]) | ~Q(consent=""),
+                name="voice_consent_recorded",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.name
+
+    def get_additional_data(self) -> dict[str, str] | None:
+        """What the audit log keeps beside the changes: whose key made them."""
+        return {"changed_by": self.changed_by} if self.changed_by else None

@@ -7,6 +7,8 @@ AudioError
 ├── InvalidSamples         audio that is not whole, finite, mono samples
 ├── InvalidSetting         a speed, gain or length that is out of range
 ├── SilentAudio            audio without anything to measure
+├── AudioUnreadable        a recording in no format that can be read
+├── AudioTooLong           a recording longer than is taken
 ├── EncodingFailed         the codec library reported a failure
 └── StreamFinished         used after it was finished or closed
 """
@@ -38,6 +40,14 @@ class InvalidSetting(AudioError):
 
 class SilentAudio(AudioError):
     """The audio has nothing that could be measured."""
+
+
+class AudioUnreadable(AudioError):
+    """A recording is in no format that can be read."""
+
+
+class AudioTooLong(AudioError):
+    """A recording is longer than is taken."""
 
 
 class EncodingFailed(AudioError):

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from coordination.epoch import epoch_bump
 from tts.errors import VoiceInvalid
-from tts.models import Voice
+from tts.models import REAL_PEOPLE, Voice, VoiceOrigin
 from tts.voice_catalogue import VoiceSeed
 from tts.voice_mix import NAME_PATTERN
 
@@ -26,7 +26,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 class VoiceDraft:
     """A voice as it shall be; the fields are those of `tts.models.Voice`.
 
-    `payload` is an embedding of at most 64 KiB, empty for speakers that the
+    `payload` is the engine's own, at most 64 KiB, empty for speakers that the
     model contains. An empty `speaker` or `display_name` is the name.
     """
 
@@ -42,6 +42,9 @@ class VoiceDraft:
     aliases: tuple[str, ...] = ()
     preview_text: str = ""
     is_active: bool = True
+    origin: VoiceOrigin = VoiceOrigin.MODEL
+    consent: str = ""
+    changed_by: str = ""
 
 
 def voice_create(draft: VoiceDraft) -> Voice:
@@ -62,10 +65,11 @@ def voice_check(voice: Voice, draft: VoiceDraft) -> None:
     _check_scope(voice, draft)
 
 
-def voice_deactivate(voice: Voice) -> None:
+def voice_deactivate(voice: Voice, changed_by: str = "") -> None:
     """Take a voice out of use: requests no longer find it. It can be activated again."""
     voice.is_active = False
-    voice.save(update_fields=["is_active"])
+    voice.changed_by = changed_by
+    voice.save(update_fields=["is_active", "changed_by"])
     epoch_bump()
 
 
@@ -84,6 +88,8 @@ def voice_draft(voice: Voice) -> VoiceDraft:
         aliases=tuple(voice.aliases),
         preview_text=voice.preview_text,
         is_active=voice.is_active,
+        origin=VoiceOrigin(voice.origin),
+        consent=voice.consent,
     )
 
 
@@ -146,6 +152,9 @@ def _store(voice: Voice, draft: VoiceDraft) -> Voice:
         voice.aliases = list(draft.aliases)
         voice.preview_text = draft.preview_text
         voice.is_active = draft.is_active
+        voice.origin = draft.origin
+        voice.consent = draft.consent
+        voice.changed_by = draft.changed_by
         try:
             voice.full_clean()
             with transaction.atomic():
@@ -171,6 +180,10 @@ def _check_lists(draft: VoiceDraft) -> None:
     if len(draft.payload) > MAX_PAYLOAD_BYTES:
         raise VoiceInvalid(
             f"payload: at most {MAX_PAYLOAD_BYTES} bytes, not {len(draft.payload)}", param="payload"
+        )
+    if draft.origin in REAL_PEOPLE and not draft.consent.strip():
+        raise VoiceInvalid(
+            "consent: say who agreed to the use of the voice, when and how", param="consent"
         )
 
 

@@ -5,10 +5,11 @@ from uuid import uuid4
 
 import pytest
 from auditlog.models import LogEntry
+from django.db import IntegrityError, transaction
 
 from tests.tts.voices.seeds import KOKORO
 from tts.errors import VoiceInvalid
-from tts.models import Voice
+from tts.models import Voice, VoiceOrigin
 from tts.services import (
     VoiceDraft,
     voice_create,
@@ -119,3 +120,29 @@ def test_sync_refuses_a_voice_of_another_engine(db: None) -> None:
     voices_sync("tone", tone_voices())
     with pytest.raises(VoiceInvalid, match="belongs to engine 'tone'"):
         voices_sync("kokoro", tone_voices())
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("origin", [VoiceOrigin.SAMPLE, VoiceOrigin.RECORDING])
+def test_voice_of_a_real_person_needs_consent(origin: VoiceOrigin) -> None:
+    draft = VoiceDraft(name="anna", engine="chattts", languages=("en",), origin=origin)
+    with pytest.raises(VoiceInvalid, match="who agreed") as caught:
+        voice_create(replace(draft, consent="  "))
+    assert caught.value.param == "consent"
+    voice = voice_create(replace(draft, consent="Anna, by letter of 2026-01-02", changed_by="key"))
+    assert voice.consent == "Anna, by letter of 2026-01-02"
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Voice.objects.filter(pk=voice.pk).update(consent="")
+
+
+@pytest.mark.django_db
+def test_audit_log_says_whose_key_changed_a_voice() -> None:
+    voice = voice_create(
+        VoiceDraft(name="anna", engine="chattts", languages=("en",), changed_by="vh_abcd")
+    )
+    voice_deactivate(voice, changed_by="vh_efgh")
+    entries = LogEntry.objects.get_for_object(voice).order_by("id")
+    assert [entry.additional_data for entry in entries] == [
+        {"changed_by": "vh_abcd"},
+        {"changed_by": "vh_efgh"},
+    ]
