@@ -11,6 +11,7 @@ from django.http import HttpRequest, JsonResponse
 from coordination.connection import redis_async
 from models_registry.selectors import versions_with_weight
 from tts.gateway.census import workers_read
+from tts.runtime import runtime_draining
 
 CHECK_SECONDS = 3.0
 
@@ -30,7 +31,7 @@ async def healthz(request: HttpRequest) -> JsonResponse:
 
 
 async def readyz(request: HttpRequest) -> JsonResponse:
-    """Ready: database, Redis, and a worker with every version that has traffic."""
+    """Ready: not stopping, database, Redis, and a worker with every version that has traffic."""
     checks = await readiness()
     ready = all(check.ok for check in checks)
     body = {
@@ -43,6 +44,7 @@ async def readyz(request: HttpRequest) -> JsonResponse:
 async def readiness() -> tuple[Check, ...]:
     """Look at everything at once; a check that hangs fails after 3 s."""
     checks: dict[str, Callable[[], Awaitable[str]]] = {
+        "process": _process,
         "database": database_answers,
         "redis": _redis,
         "speech": _speech,
@@ -59,6 +61,10 @@ async def _check(name: str, run: Callable[[], Awaitable[str]]) -> Check:
         # The class only: a driver's message may hold the address and user of the database.
         return Check(name, ok=False, detail=f"failed: {type(error).__name__}")
     return Check(name, ok=not problem, detail=problem)
+
+
+async def _process() -> str:
+    return "stopping" if runtime_draining() else ""
 
 
 async def database_answers() -> str:

@@ -66,6 +66,12 @@ def runtime_drain() -> None:
         runtime.service.drain()
 
 
+def runtime_draining() -> bool:
+    """Whether the running loop's runtime takes nothing new any more."""
+    runtime = _started()
+    return runtime is not None and runtime.service.draining.is_set()
+
+
 async def runtime_stop() -> None:
     """End the running loop's runtime, if it has one."""
     runtime = _started()

@@ -167,7 +167,7 @@ def test_readiness_tells_no_secret(target: Target) -> None:
     response = target.http.get("/readyz")
     assert response.json() == {
         "status": "ready",
-        "checks": {"database": "ok", "redis": "ok", "speech": "ok"},
+        "checks": {"process": "ok", "database": "ok", "redis": "ok", "speech": "ok"},
     }
     for path in ("/metrics", "/static/../manage.py", "/static/%2e%2e/%2e%2e/manage.py"):
         assert target.http.get(path).status_code == 404

@@ -20,6 +20,7 @@ from tts.speech.errors import (
     ListenerStalled,
     MethodNotAllowed,
     NoAudio,
+    ServerStopping,
     UnsupportedMedia,
 )
 from tts.speech.order import SpeechOrder, order_from_json
@@ -251,6 +252,9 @@ class SpeechResponse:
         await self._speech.delivered(chunk.samples, seconds)
 
     async def _end(self, event: SpeechFinished) -> None:
+        if event.reason is FinishReason.CANCELLED:
+            # Listeners cancel by leaving: the process ends what it speaks.
+            raise ServerStopping
         if event.reason is FinishReason.COMPLETED and self._encoder is None:
             raise NoAudio
         if self._encoder is not None:

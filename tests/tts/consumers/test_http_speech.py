@@ -248,6 +248,18 @@ async def test_failure_after_audio_leaves_the_response_incomplete(
     speech_platform.assert_nothing_left()
 
 
+async def test_a_stream_that_the_process_ends_is_left_incomplete(speech_platform: Platform) -> None:
+    speech_platform.gateway.script = Script(hang_before_chunk=1)
+    exchange = ask(speech_platform, response_format="pcm")
+    await asyncio.wait_for(exchange.begun.wait(), 5)
+    await speech_platform.gateway.streams[0].cancel()
+    await exchange.done()
+    assert exchange.body
+    assert not exchange.complete
+    assert speech_platform.outcomes.only.reason is FinishReason.CANCELLED
+    speech_platform.assert_nothing_left()
+
+
 async def test_listener_that_does_not_read_is_given_up(speech_platform: Platform) -> None:
     speech_platform.gateway.script = Script(chunks=100)
     exchange = ask(speech_platform, response_format="pcm", stall_seconds=0.05)

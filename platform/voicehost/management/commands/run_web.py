@@ -1,6 +1,5 @@
 """`manage.py run_web`: one web process."""
 
-import contextlib
 import socket
 from argparse import ArgumentParser
 from typing import Any
@@ -72,27 +71,12 @@ def _run_daphne(config: WebConfig) -> None:
 
 def _run_uvicorn(config: WebConfig) -> None:
     try:
-        import uvicorn
+        from voicehost.server.draining import DrainingServer
     except ImportError as error:
         raise CommandError("uvicorn is not installed; use --server daphne") from error
+    from tts.runtime import runtime_drain
     from voicehost.asgi import application
 
     # Handed over, not named by number: uvicorn closes it when it stops listening.
     inherited = None if config.fd is None else [socket.socket(fileno=config.fd)]
-    uvicorn_config = uvicorn.Config(
-        application,
-        host=config.host,
-        port=config.port,
-        lifespan="on",
-        log_config=None,
-        # Its lines about sockets hold the whole address, and with it a token.
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        ws_max_size=config.max_message,
-        ws_max_queue=config.max_waiting,
-        timeout_keep_alive=int(config.idle_seconds),
-        timeout_graceful_shutdown=max(1, int(config.grace_seconds)),
-    )
-    with contextlib.suppress(KeyboardInterrupt):
-        uvicorn.Server(uvicorn_config).run(sockets=inherited)
+    DrainingServer(application, config, on_drain=runtime_drain).run(sockets=inherited)

@@ -1,0 +1,105 @@
+"""uvicorn, with the orderly stop of our own server."""
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import structlog
+import uvicorn
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from voicehost.server.config import WebConfig
+
+log = structlog.get_logger(__name__)
+
+_STOP_POLL_SECONDS = 0.05
+_CUT_SECONDS = 1
+"""What uvicorn itself may wait for, once the grace is over."""
+
+
+class DrainingServer(uvicorn.Server):
+    """Serves one ASGI application until SIGTERM or SIGINT; a second signal ends it at once.
+
+    `on_drain` is called on the event loop when the first signal comes. uvicorn by
+    itself tells the application only when every connection is closed, and closes
+    sockets before they have said what they were asked to say.
+    """
+
+    def __init__(
+        self, application: Any, config: WebConfig, *, on_drain: Callable[[], None]
+    ) -> None:
+        super().__init__(
+            uvicorn.Config(
+                application,
+                host=config.host,
+                port=config.port,
+                lifespan="on",
+                log_config=None,
+                # Its lines about sockets hold the whole address, and with it a token.
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                ws=WebSocketsSansIOProtocol,
+                ws_max_size=config.max_message,
+                ws_max_queue=config.max_waiting,
+                timeout_keep_alive=int(config.idle_seconds),
+                timeout_graceful_shutdown=_CUT_SECONDS,
+            )
+        )
+        self._grace_seconds = config.grace_seconds
+        self._on_drain = on_drain
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve; returns when stopped."""
+        self._loop = asyncio.get_running_loop()
+        await super().serve(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin the stop. Not noted for uvicorn, which would die of the signal in the end."""
+        if self.should_exit:
+            self.force_exit = True
+            return
+        self.should_exit = True
+        if self._loop is not None:
+            # A signal may come at any point of the loop's own code.
+            self._loop.call_soon_threadsafe(self._drain, signal.Signals(sig).name)
+
+    def _drain(self, why: str) -> None:
+        log.info("web_stopping", connections=len(self.server_state.connections), signal=why)
+        self._on_drain()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept nothing new, let streams finish within the grace, then end."""
+        for server in self.servers:
+            server.close()
+        for listening in sockets or []:
+            listening.close()
+        self._idle_close()
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self._grace_seconds
+        connections = self.server_state.connections
+        while connections and loop.time() < end and not self.force_exit:  # noqa: ASYNC110 - uvicorn tells of no end
+            await asyncio.sleep(_STOP_POLL_SECONDS)
+        if connections:
+            log.warning("web_connections_cut", connections=len(connections))
+            self._cut()
+        await super().shutdown(sockets)
+
+    def _idle_close(self) -> None:
+        """End connections without a request, and the others after theirs.
+
+        Not WebSockets: their consumers close them when they have said everything.
+        """
+        for connection in list(self.server_state.connections):
+            if not isinstance(connection, WebSocketsSansIOProtocol):
+                connection.shutdown()
+
+    def _cut(self) -> None:
+        """Close what still speaks without its end, and so visibly; its consumer hears of it."""
+        for connection in list(self.server_state.connections):
+            if not isinstance(connection, WebSocketsSansIOProtocol):
+                connection.transport.close()

@@ -1,0 +1,232 @@
+"""SIGTERM to a web process of either server: not ready, nothing new, what runs is spoken out."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Subprotocol
+
+from tests.e2e.console import Console
+from tests.e2e.pair import speech_body, until
+from tests.e2e.platform import Platform, platform_running
+from tests.e2e.speaking import SLACK
+from tests.e2e.without_voices import python_path_without_voices
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("drain"), pytest.mark.timeout(180)]
+
+GRACE_SECONDS = 5.0
+"""What `platform_running` gives."""
+RATE = 24_000
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+CHARACTER_SECONDS = 0.5
+SHORT_TEXT = "spoken out"
+LONG_TEXT = "this is spoken for a long while " * 40
+SLOW_TONE = """
+from models_registry.services import route_create, route_set
+from tts.services import tone_import
+config = {"step_seconds": 0.5, "cost_ms": 150.0, "character_seconds": seconds}
+route_create(name="long")
+route_set("long", {tone_import("long", config).key: 100}, "test")
+"""
+
+
+@dataclass
+class Stop:
+    """What clients of a web process saw from its SIGTERM on."""
+
+    server: str
+    late: tuple[int, Any] = (0, None)
+    readiness: tuple[int, Any] = (0, None)
+    idle_end: bytes = b"?"
+    short_bytes: int = 0
+    long_broken: bool = False
+    socket_messages: list[dict[str, Any]] = field(default_factory=list)
+    socket_close: int = 0
+    seconds: float = 0.0
+    log: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HalfSent:
+    """A request whose `rest` has not been sent."""
+
+    connection: socket.socket
+    rest: bytes
+
+    def answer(self) -> tuple[int, Any]:
+        """Send the rest: the status and the JSON that come back."""
+        self.connection.sendall(self.rest)
+        response = http.client.HTTPResponse(self.connection)
+        response.begin()
+        return response.status, json.loads(response.read())
+
+
+@pytest.fixture(scope="module", params=["daphne", "uvicorn"])
+def stop(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Stop]:
+    folder = tmp_path_factory.mktemp("drain")
+    with platform_running(
+        folder / "var",
+        ASGI_SERVER=request.param,
+        OMP_NUM_THREADS="1",
+        PYTHONPATH=python_path_without_voices(folder / "python"),
+    ) as platform:
+        with Console(platform) as console:
+            console.run(SLOW_TONE, seconds=CHARACTER_SECONDS)
+        until(lambda: _spoken_once(platform))
+        stop = Stop(request.param)
+        _stop_in_mid_speech(platform, stop)
+        stop.log = (platform.var_dir / "serve.log").read_text()
+        yield stop
+
+
+def _stop_in_mid_speech(platform: Platform, stop: Stop) -> None:
+    (web,) = platform.processes("run_web")
+    with (
+        _socket_speaking(platform) as speaking,
+        _connection(platform) as idle,
+        _half_sent(platform, "POST", "/v1/audio/speech", speech_body("long", "late")) as late,
+        _half_sent(platform, "GET", "/readyz", b"{}") as readiness,
+    ):
+        streams = [_asked(platform, text) for text in (SHORT_TEXT, LONG_TEXT)]
+        responses = [stream.getresponse() for stream in streams]
+        heard = [response.read1() for response in responses]
+        assert all(heard)
+        os.kill(web, signal.SIGTERM)
+        began = time.monotonic()
+        until(lambda: "web_stopping" in (platform.var_dir / "serve.log").read_text())
+        stop.late, stop.readiness = late.answer(), readiness.answer()
+        stop.idle_end = idle.recv(1)
+        stop.short_bytes = len(heard[0]) + len(responses[0].read())
+        _listen_to_the_end(speaking, stop)
+        try:
+            responses[1].read()
+        except (http.client.IncompleteRead, ConnectionError):
+            stop.long_broken = True
+        until(lambda: not Path(f"/proc/{web}").exists())
+        stop.seconds = time.monotonic() - began
+        for stream in streams:
+            stream.close()
+
+
+def test_streams_over_http_finish(stop: Stop) -> None:
+    seconds = stop.short_bytes / 2 / RATE
+    assert seconds == pytest.approx(len(SHORT_TEXT) * CHARACTER_SECONDS, abs=0.5)
+
+
+def test_sockets_finish_what_they_speak_and_say_why_they_close(stop: Stop) -> None:
+    kinds = [message["type"] for message in stop.socket_messages]
+    done = stop.socket_messages[kinds.index("speech.done")]
+    assert done["reason"] == "completed"
+    assert stop.socket_messages[-1] == {"type": "session.closing", "reason": "server_stopping"}
+    assert stop.socket_close == 1001
+
+
+def test_what_arrives_later_is_refused(stop: Stop) -> None:
+    status, body = stop.late
+    assert status == 503
+    assert body["error"]["code"] == "server_stopping"
+
+
+def test_it_is_not_ready_at_once(stop: Stop) -> None:
+    status, body = stop.readiness
+    assert status == 503
+    assert body["status"] == "not ready"
+    assert body["checks"]["process"] == "stopping"
+
+
+def test_idle_connections_end(stop: Stop) -> None:
+    assert stop.idle_end == b""
+
+
+def test_a_stream_beyond_the_grace_is_visibly_broken(stop: Stop) -> None:
+    assert stop.long_broken
+
+
+def test_the_stop_ends_in_time_and_in_order(stop: Stop) -> None:
+    assert GRACE_SECONDS - 0.5 < stop.seconds < GRACE_SECONDS + 1.0 + SLACK
+    # The supervisor did not ask for it, and so tells of it.
+    assert "Traceback" not in stop.log
+    (line,) = [line for line in stop.log.splitlines() if "process_ended" in line]
+    assert re.search(r"\bcode\W+0\b", ANSI.sub("", line))
+    assert "web-0" in line
+
+
+def _spoken_once(platform: Platform) -> bool:
+    connection = _asked(platform, "a")
+    try:
+        response = connection.getresponse()
+        response.read()
+        return response.status == 200
+    finally:
+        connection.close()
+
+
+def _asked(platform: Platform, text: str) -> http.client.HTTPConnection:
+    """A connection on which speech has been asked for."""
+    connection = http.client.HTTPConnection(platform.host, platform.port, timeout=30)
+    headers = {"Authorization": f"Bearer {platform.key}", "Content-Type": "application/json"}
+    connection.request("POST", "/v1/audio/speech", speech_body("long", text), headers)
+    return connection
+
+
+def _connection(platform: Platform) -> socket.socket:
+    """A connection that is kept alive after a request."""
+    connection = socket.create_connection((platform.host, platform.port), timeout=30)
+    connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert connection.recv(4096).startswith(b"HTTP/1.1 200")
+    return connection
+
+
+@contextmanager
+def _half_sent(platform: Platform, method: str, path: str, body: bytes) -> Iterator[HalfSent]:
+    head = (
+        f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {platform.key}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    with socket.create_connection((platform.host, platform.port), timeout=30) as connection:
+        connection.sendall(head.encode() + body[:1])
+        yield HalfSent(connection, body[1:])
+
+
+@contextmanager
+def _socket_speaking(platform: Platform) -> Iterator[ClientConnection]:
+    """A WebSocket on which speech has begun."""
+    with connect(
+        f"ws://{platform.host}:{platform.port}/v1/audio/speech/stream",
+        subprotocols=[Subprotocol("tts.v1")],
+        additional_headers={"Authorization": f"Bearer {platform.key}"},
+        open_timeout=30,
+    ) as connection:
+        for message in (
+            {"type": "session.update", "model": "long"},
+            {"type": "input_text.append", "text": SHORT_TEXT},
+            {"type": "input_text.end"},
+        ):
+            connection.send(json.dumps(message))
+        while not isinstance(connection.recv(timeout=30), bytes):
+            pass
+        yield connection
+
+
+def _listen_to_the_end(connection: ClientConnection, stop: Stop) -> None:
+    try:
+        while True:
+            frame = connection.recv(timeout=30)
+            if isinstance(frame, str):
+                stop.socket_messages.append(json.loads(frame))
+    except ConnectionClosed as closed:
+        stop.socket_close = closed.rcvd.code if closed.rcvd else 0
