@@ -100,7 +100,7 @@ class Shard(models.Model):
 
 
 class Route(models.Model):
-    """A public model name, such as `tts-1`, and how its traffic is divided.
+    """A model name that callers give, such as `tts-1`, and how its traffic is divided.
 
     `owners` says which version owns which of the 10,000 buckets (see `split`);
     `revision` counts changes, so that a stale change is noticed.
@@ -115,7 +115,9 @@ class Route(models.Model):
         help_text="The quality tier of requests that name none; blank: the key's own.",
     )
     is_public = models.BooleanField(
-        default=True, help_text="Listed, and open to every key whose tier does not limit models."
+        default=True,
+        help_text="Open to every quality tier that names no models of its own; "
+        "one that is not public serves only tiers that name it.",
     )
     salt = models.CharField(max_length=32, editable=False)
     owners = models.JSONField(default=dict, editable=False)

@@ -5,7 +5,6 @@ command needs without one end in `_sync`. All go through Channels' wrapper, whic
 drops a connection that the database has closed: `async for` on a query set does not.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -20,15 +19,32 @@ from models_registry.split import SplitTable, bucket_of
 
 
 @dataclass(frozen=True, slots=True)
+class RouteAccess:
+    """The routes that a caller may use: those `named`, and with `public` all that are public."""
+
+    public: bool = True
+    named: frozenset[str] = frozenset()
+
+    def includes(self, name: str, *, is_public: bool) -> bool:
+        """Whether the route called `name` is among them."""
+        return name in self.named or (self.public and is_public)
+
+
+EVERY_PUBLIC = RouteAccess()
+
+
+@dataclass(frozen=True, slots=True)
 class RoutedVersion:
     """Where a caller's request goes.
 
-    `route` is the public model name, `version` the key "model@version".
+    `route` is the model name that callers give, `version` the key "model@version".
+    A route that is not public serves only tiers that name it (`is_public`).
     `sample_rate` is the engine's, in Hz. `default_tier` is blank where the
     route has none. `weight` out of `weight_total` is the version's share.
     """
 
     route: str
+    is_public: bool
     model: str
     version: str
     engine: str
@@ -74,31 +90,30 @@ async def route(
     key_id: str,
     *,
     cache: ConfigCache,
-    allowed: Collection[str] | None = None,
+    access: RouteAccess = EVERY_PUBLIC,
 ) -> RoutedVersion:
     """The version that serves this caller's key on the route `model_name`.
 
     A key stays with its version for as long as the weights let it (see
-    `models_registry.split`). `allowed` are the routes that the caller's tier
-    names; None stands for all public ones. Whether a known model may be used is
-    for the caller to check; a route that is not public does not exist for those
-    whose tier does not name it. Raises RouteNotFound, naming what is available,
-    also for a route that has no weights yet.
+    `models_registry.split`). `access` is what the caller may use in any way at
+    all: a route that is not public does not exist for those whose access does
+    not name it. Whether a known route may be used for this very request is for
+    the caller to check. Raises RouteNotFound, naming what is available, also
+    for a route that has no weights yet.
     """
     table = await cache.get(("route", model_name), lambda: _route_table(model_name))
-    hidden = table is not None and not table.is_public and model_name not in (allowed or ())
+    hidden = table is not None and not table.is_public and model_name not in access.named
     if table is None or hidden:
         listed = await cache.get(("routes",), _routes_all)
-        raise RouteNotFound(model_name, _names(listed, allowed))
+        raise RouteNotFound(model_name, [item.name for item in _usable(listed, access)])
     return table.versions[table.split.owner(bucket_of(table.salt, key_id))]
 
 
-async def models_listed(allowed: Collection[str] | None = None) -> tuple[ListedModel, ...]:
-    """The routes that a caller sees, by name: `allowed`, or all public ones where it is None.
+async def models_listed(access: RouteAccess = EVERY_PUBLIC) -> tuple[ListedModel, ...]:
+    """The routes that a caller may use, by name.
 
     A route without weights is not listed, since it cannot speak.
     """
-    routes = await _routes_all()
     return tuple(
         ListedModel(
             name=item.name,
@@ -106,8 +121,7 @@ async def models_listed(allowed: Collection[str] | None = None) -> tuple[ListedM
             created=int(item.created_at.timestamp()),
             default_tier=item.default_tier,
         )
-        for item in routes
-        if item.name in _names(routes, allowed)
+        for item in _usable(await _routes_all(), access)
     )
 
 
@@ -177,6 +191,7 @@ def _routed(route: Route, version: ModelVersion, weight: int, total: int) -> Rou
     manifest = Manifest.from_json(version.manifest)
     return RoutedVersion(
         route=route.name,
+        is_public=route.is_public,
         model=version.model.name,
         version=version.key,
         engine=manifest.engine,
@@ -197,7 +212,5 @@ def _spec(version: ModelVersion) -> VersionSpec:
     )
 
 
-def _names(routes: list[Route], allowed: Collection[str] | None) -> list[str]:
-    if allowed is None:
-        return [item.name for item in routes if item.is_public]
-    return [item.name for item in routes if item.name in allowed]
+def _usable(routes: list[Route], access: RouteAccess) -> list[Route]:
+    return [item for item in routes if access.includes(item.name, is_public=item.is_public)]

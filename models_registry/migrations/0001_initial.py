@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=64, unique=True, validators=[django.core.validators.RegexValidator('^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$', "Use letters, digits, '.', '_' and '-', beginning with a letter or digit.")])),
                 ('description', models.TextField(blank=True, default='')),
                 ('default_tier', models.CharField(blank=True, default='', help_text="The quality tier of requests that name none; blank: the key's own.", max_length=32)),
-                ('is_public', models.BooleanField(default=True, help_text='Listed, and open to every key whose tier does not limit models.')),
+                ('is_public', models.BooleanField(default=True, help_text='Open to every quality tier that names no models of its own; one that is not public serves only tiers that name it.')),
                 ('salt', models.CharField(editable=False, max_length=32)),
                 ('owners', models.JSONField(default=dict, editable=False)),
                 ('revision', models.PositiveIntegerField(default=0, editable=False)),

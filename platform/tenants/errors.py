@@ -24,7 +24,7 @@ TenantError
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from django.core.exceptions import ValidationError
 
@@ -147,14 +147,22 @@ class TierNotAllowed(PermissionDenied):
 
 
 class ModelNotAllowed(PermissionDenied):
-    """The tier does not include the model."""
+    """The tier does not include the model.
+
+    `allowed` are the models that it does include (none: every public one),
+    `tiers` those of the caller that include this one.
+    """
 
     code = "model_not_allowed"
 
-    def __init__(self, model: str, tier: str, allowed: Iterable[str]) -> None:
+    def __init__(
+        self, model: str, tier: str, allowed: Sequence[str], tiers: Sequence[str] = ()
+    ) -> None:
+        included = f": {_listed(allowed)}" if allowed else " every public model"
+        others = f" Tiers of this API key that do: {_listed(tiers)}." if tiers else ""
         super().__init__(
             f"The quality tier '{tier}' does not include the model '{model}'; "
-            f"it includes: {_listed(allowed)}.",
+            f"it includes{included}.{others}",
             param="model",
         )
 

@@ -16,7 +16,7 @@ from unfold.widgets import (
 
 from tenants.choices import Scope
 from tenants.errors import InvalidValue
-from tenants.models import ApiKey, QualityTier, Tenant
+from tenants.models import MODELS_HELP, ApiKey, QualityTier, Tenant
 from tenants.services import expiry_check
 
 if TYPE_CHECKING:
@@ -84,9 +84,7 @@ class TenantForm(TenantModelForm):
 class QualityTierForm(TierModelForm):
     """A tier, its models one a line."""
 
-    allowed_models = LinesField(
-        required=False, help_text="Names of routes, one a line; none means every public one."
-    )
+    allowed_models = LinesField(required=False, help_text=f"{MODELS_HELP} One name a line.")
 
     class Meta:
         model = QualityTier
@@ -140,7 +138,9 @@ class ApiKeyForm(KeyModelForm):
         fields = ("tenant", "name", "tier", "scopes", "expires_at")
         help_texts = {
             "name": "What the key is for; shown in lists.",
-            "tier": "The highest tier that its requests may use, and the one they get unasked.",
+            "tier": "The highest tier that its requests may use, and the one they get unless they "
+            "or the model's route name another. The tier that serves a request decides which "
+            "models it may use.",
         }
 
     def clean_expires_at(self) -> Any:

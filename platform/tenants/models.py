@@ -14,6 +14,9 @@ from tenants.choices import Scope, TierPriority, TierProfile
 LIMIT_MAX = 50_000_000
 """Largest limit: the limiter counts in 1/60,000,000 of a token and must stay exact in a double."""
 
+MODELS_HELP = (
+    "The only models that requests in this tier may use, public or not; empty: every public model."
+)
 _LIMIT_HELP = "Empty: the limits of the quality tier in use hold for the whole tenant."
 
 
@@ -33,11 +36,11 @@ def validate_scopes(value: object) -> None:
 
 
 def validate_model_names(value: object) -> None:
-    """A list of model names; an empty one means every model."""
+    """A list of model names, which may be empty."""
     if not isinstance(value, list) or not all(
         isinstance(item, str) and item.strip() == item and item for item in value
     ):
-        raise ValidationError("Give a list of model names; an empty list means every model.")
+        raise ValidationError(f"Give a list of model names. {MODELS_HELP}")
 
 
 def all_scopes() -> list[str]:
@@ -105,7 +108,7 @@ class QualityTier(models.Model):
         default=list,
         blank=True,
         validators=[validate_model_names],
-        help_text="Model names; none means every model.",
+        help_text=MODELS_HELP,
     )
 
     class Meta:

@@ -18,7 +18,8 @@ class TierSpec:
     """A quality tier as it was when the caller was authenticated.
 
     Limits are per key, and per tenant where the tenant sets none itself.
-    `allowed_models` is empty when the tier includes every model.
+    `allowed_models` are the only models that the tier may use, also those that
+    are not public; empty, it may use every public one.
     """
 
     name: str
@@ -31,6 +32,10 @@ class TierSpec:
     max_characters: int
     max_queue_seconds: float
     allowed_models: tuple[str, ...] = ()
+
+    def includes(self, model: str, *, is_public: bool) -> bool:
+        """Whether the tier may use `model`."""
+        return model in self.allowed_models if self.allowed_models else is_public
 
     def check_characters(self, characters: int) -> None:
         """Raise TextTooLong for more code points than one request may have."""
@@ -83,10 +88,11 @@ class Principal:
             raise TierNotAllowed(requested, allowed)
         raise UnknownTier(requested, allowed)
 
-    def check_model(self, model: str, tier: TierSpec) -> None:
-        """Raise ModelNotAllowed where `tier` does not include `model`."""
-        if tier.allowed_models and model not in tier.allowed_models:
-            raise ModelNotAllowed(model, tier.name, tier.allowed_models)
+    def check_model(self, model: str, tier: TierSpec, *, is_public: bool) -> None:
+        """Raise ModelNotAllowed where `tier`, which would serve, does not include `model`."""
+        if not tier.includes(model, is_public=is_public):
+            others = [item.name for item in self.tiers if item.includes(model, is_public=is_public)]
+            raise ModelNotAllowed(model, tier.name, tier.allowed_models, others)
 
     def require_scope(self, scope: Scope) -> None:
         """Raise ScopeMissing where the caller lacks `scope`."""

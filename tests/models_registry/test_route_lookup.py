@@ -7,6 +7,8 @@ from pytest_django import DjangoAssertNumQueries
 from coordination.epoch import ConfigCache
 from models_registry.errors import RouteNotFound
 from models_registry.selectors import (
+    EVERY_PUBLIC,
+    RouteAccess,
     RoutedVersion,
     models_listed,
     route,
@@ -17,6 +19,8 @@ from models_registry.services import route_create, route_set
 from tests.epoch import Epoch
 from tests.models_registry.registering import VersionMaker
 
+HIDDEN_ONLY = RouteAccess(public=False, named=frozenset({"hidden"}))
+EVERYTHING = RouteAccess(public=True, named=frozenset({"hidden", "gone"}))
 KEYS = [f"key-{number}" for number in range(400)]
 
 
@@ -32,10 +36,8 @@ def split(version_make: VersionMaker) -> None:
     route_set("hidden", {"demo@2": 1}, "test")
 
 
-def look_up(
-    name: str, cache: ConfigCache, key: str = "key", allowed: list[str] | None = None
-) -> RoutedVersion:
-    return async_to_sync(route)(name, key, cache=cache, allowed=allowed)
+def look_up(name: str, cache: ConfigCache, access: RouteAccess = EVERY_PUBLIC) -> RoutedVersion:
+    return async_to_sync(route)(name, "key", cache=cache, access=access)
 
 
 def look_up_all(cache: ConfigCache) -> dict[str, str]:
@@ -102,9 +104,14 @@ def test_what_the_caller_may_not_see_does_not_exist(cache: ConfigCache, name: st
 
 @pytest.mark.usefixtures("split")
 def test_hidden_route_is_for_those_whose_tier_names_it(cache: ConfigCache) -> None:
-    assert look_up("hidden", cache, allowed=["hidden"]).version == "demo@2"
-    with pytest.raises(RouteNotFound, match="available: hidden"):
-        look_up("tts-9", cache, allowed=["hidden"])
+    for access in (HIDDEN_ONLY, EVERYTHING):
+        found = look_up("hidden", cache, access)
+        assert (found.version, found.is_public) == ("demo@2", False)
+    assert look_up("tts-1", cache).is_public
+    with pytest.raises(RouteNotFound, match=r"available: hidden$"):
+        look_up("tts-9", cache, HIDDEN_ONLY)
+    with pytest.raises(RouteNotFound, match=r"available: hidden, tts-1$"):
+        look_up("tts-9", cache, EVERYTHING)
 
 
 @pytest.mark.usefixtures("split")
@@ -112,7 +119,14 @@ def test_models_are_listed() -> None:
     listed = async_to_sync(models_listed)()
     assert [model.name for model in listed] == ["tts-1"]
     assert listed[0].created > 1_700_000_000
-    assert [model.name for model in async_to_sync(models_listed)(["hidden"])] == ["hidden"]
+
+
+@pytest.mark.usefixtures("split")
+@pytest.mark.parametrize(
+    ("access", "names"), [(HIDDEN_ONLY, ["hidden"]), (EVERYTHING, ["hidden", "tts-1"])]
+)
+def test_listed_is_what_may_be_used(access: RouteAccess, names: list[str]) -> None:
+    assert [model.name for model in async_to_sync(models_listed)(access)] == names
 
 
 @pytest.mark.usefixtures("split")

@@ -53,12 +53,26 @@ def test_unknown_tier_is_a_bad_request(caller: Principal, name: str) -> None:
 
 
 def test_model_that_the_tier_includes(caller: Principal) -> None:
-    caller.check_model("kokoro", STANDARD)
-    caller.check_model("anything", REALTIME)
+    caller.check_model("kokoro", STANDARD, is_public=True)
+    caller.check_model("anything", REALTIME, is_public=True)
     with pytest.raises(ModelNotAllowed) as caught:
-        caller.check_model("chattts", STANDARD)
+        caller.check_model("chattts", STANDARD, is_public=True)
     assert (caught.value.status, caught.value.param) == (403, "model")
-    assert "'tone', 'kokoro'" in caught.value.message
+    assert caught.value.message.endswith(
+        "it includes: 'tone', 'kokoro'. Tiers of this API key that do: 'realtime'."
+    )
+
+
+def test_model_that_is_not_public_is_for_the_tiers_that_name_it(caller: Principal) -> None:
+    caller.check_model("kokoro", STANDARD, is_public=False)
+    with pytest.raises(ModelNotAllowed) as caught:
+        caller.check_model("kokoro", REALTIME, is_public=False)
+    assert caught.value.message == (
+        "The quality tier 'realtime' does not include the model 'kokoro'; "
+        "it includes every public model. Tiers of this API key that do: 'standard'."
+    )
+    with pytest.raises(ModelNotAllowed, match=r"every public model\.$"):
+        caller.check_model("chattts", REALTIME, is_public=False)
 
 
 def test_scope_that_the_key_has() -> None:

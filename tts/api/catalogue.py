@@ -4,7 +4,7 @@ from django.http import HttpRequest
 from ninja import Query, Router
 
 from models_registry.errors import RouteNotFound
-from models_registry.selectors import ListedModel, models_listed, route
+from models_registry.selectors import EVERY_PUBLIC, ListedModel, models_listed, route
 from tenants.principal import Principal
 from tts.api.auth import CatalogueAuth, caller_of
 from tts.api.schemas import (
@@ -20,7 +20,7 @@ from tts.api.schemas import (
 )
 from tts.runtime import runtime_get
 from tts.selectors import VoiceInfo, voices_listed
-from tts.speech.directory import models_named
+from tts.speech.directory import model_access
 
 router = Router(tags=["Catalogue"], auth=CatalogueAuth())
 REFUSED = {401: ErrorEnvelope, 503: ErrorEnvelope}
@@ -80,32 +80,22 @@ async def audio_voices_list(
     return VoiceList(voices=listed, data=listed)
 
 
-async def _models(caller: Principal | None) -> list[ListedModel]:
-    """What the caller's tiers include: all public models, those that they name, or both."""
-    named = models_named(caller) if caller else None
-    every_public = caller is None or not all(tier.allowed_models for tier in caller.tiers)
-    listed = list(await models_listed()) if every_public else []
-    if named:
-        known = {item.name for item in listed}
-        listed += [item for item in await models_listed(named) if item.name not in known]
-    return sorted(listed, key=lambda item: item.name)
+async def _models(caller: Principal | None) -> tuple[ListedModel, ...]:
+    """What the caller may use in one tier or another; anybody: what is public."""
+    return await models_listed(model_access(caller) if caller else EVERY_PUBLIC)
 
 
 async def _engines(caller: Principal | None, model: str | None) -> list[str]:
     """The engines behind `model`, or behind all models of the caller; raises RouteNotFound."""
     cache = (await runtime_get()).cache
-    names = [model] if model else [item.name for item in await _models(caller)]
-    engines = [
-        (
-            await route(
-                name,
-                caller.key_id if caller else "",
-                cache=cache,
-                allowed=models_named(caller) if caller else None,
-            )
-        ).engine
-        for name in names
-    ]
+    key_id = caller.key_id if caller else ""
+    access = model_access(caller) if caller else EVERY_PUBLIC
+    names = [item.name for item in await _models(caller)]
+    if model is not None:
+        if model not in names:
+            raise RouteNotFound(model, names)
+        names = [model]
+    engines = [(await route(name, key_id, cache=cache, access=access)).engine for name in names]
     return list(dict.fromkeys(engines))
 
 

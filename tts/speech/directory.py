@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from coordination.epoch import ConfigCache
-from models_registry.selectors import RoutedVersion, route
+from models_registry.selectors import RouteAccess, RoutedVersion, route
 from tenants.principal import Principal
 from tenants.selectors import principal_authenticate, principal_by_key
 from tenants.tokens import token_verify
@@ -36,7 +36,7 @@ class PlatformDirectory:
     async def route(self, model: str, principal: Principal) -> RoutedVersion:
         """The version for `model`; raises RouteNotFound."""
         return await route(
-            model, principal.key_id, cache=self._cache, allowed=models_named(principal)
+            model, principal.key_id, cache=self._cache, access=model_access(principal)
         )
 
     async def voice(self, name: str, *, tenant_id: str, engine: str) -> VoiceSpec:
@@ -52,6 +52,10 @@ class PlatformDirectory:
         return await self._cache.epoch()
 
 
-def models_named(principal: Principal) -> frozenset[str] | None:
-    """The models that the caller's tiers name, also those that are not public; None: none."""
-    return frozenset(name for tier in principal.tiers for name in tier.allowed_models) or None
+def model_access(principal: Principal) -> RouteAccess:
+    """The models that the caller may use in one tier or another."""
+    tiers = principal.tiers
+    return RouteAccess(
+        public=not all(tier.allowed_models for tier in tiers),
+        named=frozenset(name for tier in tiers for name in tier.allowed_models),
+    )

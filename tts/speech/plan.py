@@ -68,7 +68,7 @@ class Planner:
         epoch = await directory.epoch()
         routed = await directory.route(order.model, principal)
         tier = principal.tier_for(order.quality_tier, routed.default_tier or None)
-        principal.check_model(routed.route, tier)
+        principal.check_model(routed.route, tier, is_public=routed.is_public)
         voice = await directory.voice(
             order.voice, tenant_id=principal.tenant_id, engine=routed.engine
         )

@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
                 ('characters_per_minute', models.PositiveIntegerField()),
                 ('max_characters', models.PositiveIntegerField(help_text='Longest text of one request.')),
                 ('max_queue_seconds', models.FloatField(help_text='Longest wait for the first step.')),
-                ('allowed_models', models.JSONField(blank=True, default=list, help_text='Model names; none means every model.', validators=[tenants.models.validate_model_names])),
+                ('allowed_models', models.JSONField(blank=True, default=list, help_text='The only models that requests in this tier may use, public or not; empty: every public model.', validators=[tenants.models.validate_model_names])),
             ],
             options={
                 'ordering': ['rank'],

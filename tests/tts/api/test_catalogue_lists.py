@@ -9,6 +9,8 @@ from asgiref.sync import sync_to_async
 from pytest_django import Settings
 
 from models_registry.services import route_create, route_set
+from tenants.models import QualityTier
+from tenants.services import tier_update
 from tests.tts.api.conftest import Api
 from voicehost.services import platform_settings_update
 
@@ -90,13 +92,42 @@ async def test_environment_makes_the_catalogue_public(api: Api, settings: Settin
 
 
 async def test_hidden_model_is_not_listed(api: Api) -> None:
-    def hide() -> None:
-        route_create(name="secret", is_public=False)
-        route_set("secret", {"demo@1": 1}, actor="test")
-
-    await sync_to_async(hide)()
+    await sync_to_async(_secret_route)()
     body = (await api.get("/v1/models")).json()
     assert [model["id"] for model in body["data"]] == ["demo"]
+    response = await api.get("/v1/audio/voices?model=secret")
+    assert response.status_code == 404
+    assert "available: demo" in response.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("naming", "expected"),
+    [
+        (("hq",), ["demo"]),  # a tier above the key's own is not the key's
+        (("standard",), ["demo", "secret"]),
+        (("realtime", "standard"), ["secret"]),
+    ],
+)
+async def test_listed_is_what_the_key_may_use_in_one_of_its_tiers(
+    api: Api, naming: tuple[str, ...], expected: list[str]
+) -> None:
+    def name_secret() -> None:
+        _secret_route()
+        for tier in QualityTier.objects.filter(name__in=naming):
+            tier_update(tier=tier, allowed_models=["secret"])
+
+    await sync_to_async(name_secret)()
+    body = (await api.get("/v1/models")).json()
+    assert [model["id"] for model in body["data"]] == expected
+    for name in ("demo", "secret"):
+        status = 200 if name in expected else 404
+        assert (await api.get(f"/v1/models/{name}")).status_code == status
+        assert (await api.get(f"/v1/audio/voices?model={name}")).status_code == status
+
+
+def _secret_route() -> None:
+    route_create(name="secret", is_public=False)
+    route_set("secret", {"demo@1": 1}, actor="test")
 
 
 async def _until_status(api: Api, path: str, status: int) -> Any:

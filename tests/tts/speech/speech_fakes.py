@@ -49,7 +49,7 @@ STANDARD = TierSpec(
 )
 REALTIME = replace(
     STANDARD, name="realtime", rank=10, priority=TierPriority.REALTIME,
-    profile=TierProfile.REALTIME, allowed_models=("tone",),
+    profile=TierProfile.REALTIME, allowed_models=("tone", "hidden"),
 )  # fmt: skip
 PRINCIPAL = Principal(
     tenant_id="tenant-1",
@@ -73,7 +73,10 @@ class VoiceMissing(Exception):
 
 
 class FakeDirectory:
-    """One key, one model `tone` in version `tone@1`, three voices."""
+    """One key, three voices, one version `tone@1` for three models.
+
+    `tone`, `other`, and `hidden`, which is not public: the tier realtime names it.
+    """
 
     def __init__(self) -> None:
         self.configuration = "epoch-1"
@@ -93,11 +96,12 @@ class FakeDirectory:
         return principal
 
     async def route(self, model: str, principal: Principal) -> RoutedVersion:
-        if model not in {"tone", "other"}:
+        if model not in {"tone", "other", "hidden"}:
             raise RouteNotFound(model, ["tone"])
         return RoutedVersion(
-            route=model, model="tone", version=self.version, engine="tone", sample_rate=RATE,
-            languages=("zh", "en"), default_tier="", weight=1, weight_total=1,
+            route=model, is_public=model != "hidden", model="tone", version=self.version,
+            engine="tone", sample_rate=RATE, languages=("zh", "en"), default_tier="",
+            weight=1, weight_total=1,
         )  # fmt: skip
 
     async def voice(self, name: str, *, tenant_id: str, engine: str) -> VoiceSpec:

@@ -71,6 +71,8 @@ async def test_request_carries_tier_voice_and_parameters(platform: Platform) -> 
         ("a" * 5_001, ORDER, TextTooLong),
         ("Hi.", replace(ORDER, quality_tier="hq"), TierNotAllowed),
         ("Hi.", replace(ORDER, model="other", quality_tier="realtime"), ModelNotAllowed),
+        ("Hi.", replace(ORDER, model="hidden"), ModelNotAllowed),
+        ("Hi.", replace(ORDER, model="hidden", quality_tier="standard"), ModelNotAllowed),
         ("Hi.", replace(ORDER, voice="af_heart", language="zh"), LanguageNotSpoken),
     ],
 )
@@ -84,6 +86,14 @@ async def test_refused_before_anything_is_reserved(
     outcome = platform.outcomes.only
     assert outcome.reason is FinishReason.ERROR
     assert outcome.error_code
+    platform.assert_nothing_left()
+
+
+async def test_hidden_model_speaks_in_the_tier_that_names_it(platform: Platform) -> None:
+    order = replace(ORDER, model="hidden", quality_tier="realtime")
+    async with session(platform, "Hi.", order) as speech:
+        await listen(speech)
+    assert platform.outcomes.only.reason is FinishReason.COMPLETED
     platform.assert_nothing_left()
 
 
