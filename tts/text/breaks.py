@@ -8,9 +8,11 @@ what has not come yet, it says so (None).
 
 import re
 from dataclasses import dataclass
-from enum import IntEnum
 
 from tts.text.characters import LINE_BREAKS, is_han
+from tts.text.controls import ControlKind, Undecided
+from tts.text.known import KnownText, Level, Step
+from tts.text.links import target_end
 from tts.text.normalise.english_words import BEFORE_NUMBER, INSIDE, MAY_END, TITLES
 
 _CHINESE_STOPS = frozenset("。！？｡‼⁇⁈⁉")
@@ -28,40 +30,49 @@ _INITIALS = re.compile(r"(?:[A-Za-z]\.)+[A-Za-z]\Z")
 _MOST_STOPS = 16
 _MOST_CLOSERS = 8
 _MOST_SPACES = 64
+_MOST_CONTROLS = 8
 _WORD_REACH = 24
 _WRAPPED_LINE = 60
 
 
-class Level(IntEnum):
-    """How good a place to cut is; POOR would tear a number from its unit."""
-
-    POOR = 1
-    WORD = 2
-    MINOR = 3
-    CLAUSE = 4
-    SENTENCE = 5
-
-
 @dataclass(frozen=True, slots=True)
-class Step:
-    """Scanning goes on at `next`; `text[:position]` may be cut off if `level` is set."""
-
-    next: int
-    position: int = 0
-    level: Level | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """The known text, the start of the current segment in it, and whether more may come."""
-
-    text: str
-    first: int
-    line_start: bool
-    final: bool
+class View(KnownText):
+    """The known text, seen from the start of the current segment."""
 
     def step(self, at: int) -> Step | None:
         """Look at `text[at]`; None when that needs more text than is known."""
+        try:
+            return self.silent(at) or self._step(at)
+        except Undecided:
+            return None
+
+    def absorb(self, end: int) -> int | None:
+        """`end` moved past the inline control tokens that follow it on its line.
+
+        They belong to the words before them, and so does what closes after them.
+        None when that needs more text than is known.
+        """
+        try:
+            return self._absorb(end)
+        except Undecided:
+            return None
+
+    def _absorb(self, end: int) -> int:
+        at = end
+        while at < min(end + _MOST_SPACES, len(self.text)):
+            character = self.text[at]
+            if character.isspace() and character not in LINE_BREAKS:
+                at += 1
+                continue
+            control = self.control(at)
+            if control is None or control.kind is not ControlKind.INLINE:
+                return end
+            end = at = self._skip_closers(control.end)
+        if self.waits(at):
+            raise Undecided
+        return end
+
+    def _step(self, at: int) -> Step | None:
         character = self.text[at]
         if character in STOPS:
             return self._stop(at)
@@ -73,20 +84,24 @@ class View:
             return self._space(at)
         return self._pair(at)
 
-    def _waits(self, at: int) -> bool:
-        return at >= len(self.text) and not self.final
-
     def _skip_closers(self, at: int) -> int:
-        end = min(at + _MOST_CLOSERS, len(self.text))
-        while at < end:
-            character = self.text[at]
-            if character in _CLOSERS:
-                at += 1
-            elif character in _PAIRED and self._is_open(character, at):
-                while at < end and self.text[at] == character:
-                    at += 1
-            else:
-                break
+        """Past what closes here; a link's target closes with its bracket."""
+        count = 0
+        while count < _MOST_CLOSERS and at < len(self.text):
+            character, after = self.text[at], at + 1
+            if character in _PAIRED and self._is_open(character, at):
+                while (
+                    self.text[after : after + 1] == character and after - at < _MOST_CLOSERS - count
+                ):
+                    after += 1
+            elif character not in _CLOSERS:
+                return at
+            elif character == "]":
+                after = target_end(self.text, at, final=self.final) or after
+            count += after - at if character in _PAIRED else 1
+            at = after
+        if count < _MOST_CLOSERS and self.waits(at):
+            raise Undecided
         return at
 
     def _is_open(self, mark: str, at: int) -> bool:
@@ -100,21 +115,31 @@ class View:
             at += 1
         return at
 
+    def _skip_controls(self, at: int) -> int:
+        """Past white space and control tokens: what they stand between decides."""
+        for _ in range(_MOST_CONTROLS):
+            follows = self._skip_spaces(at)
+            if follows - at < _MOST_SPACES and self.waits(follows):
+                raise Undecided
+            control = self.control(follows) if follows < len(self.text) else None
+            if control is None:
+                return follows
+            at = control.end
+        if self.waits(at):
+            raise Undecided
+        return at
+
     def _stop(self, at: int) -> Step | None:
         text, end = self.text, at
         while end < len(text) and end - at < _MOST_STOPS and text[end] in STOPS:
             end += 1
-        if end - at < _MOST_STOPS and self._waits(end):
+        if end - at < _MOST_STOPS and self.waits(end):
             return None
         after = self._skip_closers(end)
-        if after - end < _MOST_CLOSERS and self._waits(after):
-            return None
-        follows = self._skip_spaces(after)
         run = text[at:end]
         if not _CHINESE_STOPS.isdisjoint(run):
             return Step(after, after, Level.SENTENCE)
-        if follows - after < _MOST_SPACES and self._waits(follows):
-            return None
+        follows = self._skip_controls(after)
         following = text[follows] if follows < len(text) else ""
         level = self._stop_level(at, run, after > end, follows > after, following)
         return Step(after, after, level)
@@ -173,9 +198,9 @@ class View:
             position -= 1
         if many or follows - at >= _MOST_SPACES:
             return Step(at + 1, position, Level.SENTENCE)
-        if self._waits(follows):
+        if self.waits(follows):
             return None
-        if follows < len(text) and text[follows] in "-*+•~`0123456789" and self._waits(follows + 3):
+        if follows < len(text) and text[follows] in "-*+•~`0123456789" and self.waits(follows + 3):
             return None
         level = Level.WORD if self._wraps(at, follows) else Level.SENTENCE
         return Step(at + 1, position, level)
@@ -196,9 +221,11 @@ class View:
     def _pause(self, at: int) -> Step | None:
         text, character = self.text, self.text[at]
         after = self._skip_closers(at + 1)
-        if self._waits(after):
+        if self.waits(after):
             return None
         following = text[after] if after < len(text) else ""
+        if following and self.control(after):
+            following = " "
         before = text[at - 1] if at > self.first else ""
         level: Level | None = Level.CLAUSE
         if before.isdigit() and following.isdigit():
@@ -213,14 +240,14 @@ class View:
 
     def _space(self, at: int) -> Step | None:
         text = self.text
-        if self._waits(at + 1):
+        if self.waits(at + 1):
             return None
         following = text[at + 1] if at + 1 < len(text) else ""
         before = text[at - 1] if at > self.first else ""
         if not following or following.isspace() or not before or following in STOPS:
             return Step(at + 1)
         if following in "-–—":
-            if self._waits(at + 2):
+            if self.waits(at + 2):
                 return None
             if text[at + 2 : at + 3].isspace():
                 number = before.isdigit()
@@ -231,7 +258,7 @@ class View:
         return Step(at + 1, at, Level.POOR if poor else Level.WORD)
 
     def _pair(self, at: int) -> Step | None:
-        if self._waits(at + 1):
+        if self.waits(at + 1):
             return None
         character, following = self.text[at], self.text[at + 1 : at + 2]
         if not following or not (is_han(character) or is_han(following)):

@@ -5,6 +5,7 @@ TextError
 ├── NoSpeakableText       only punctuation, emoji or control tokens
 ├── TextTooLong           more code points than allowed
 ├── InvalidCharacter      a code point that is no text (a lone surrogate, NUL)
+├── InvalidControlToken   a control token with a level that does not exist ([speed_12])
 ├── UnsupportedLanguage   letters of a script that the platform does not speak
 └── InvalidSplitting      a SplitConfig that cannot work
 
@@ -71,6 +72,21 @@ class InvalidCharacter(TextError):
             position=position,
         )
         self.codepoint = point
+
+
+class InvalidControlToken(TextError):
+    """The control token at `position` has a level that does not exist."""
+
+    code = "invalid_control_token"
+
+    def __init__(self, written: str, family: str, most: int, position: int) -> None:
+        super().__init__(
+            f"The control token {written} at position {position} does not exist; allowed are "
+            f"[{family}_0] to [{family}_{most}]. Put a backslash before the bracket to have it "
+            "read as text.",
+            position=position,
+        )
+        self.written = written
 
 
 class UnsupportedLanguage(TextError):

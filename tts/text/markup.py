@@ -11,15 +11,9 @@ import re
 
 from tts.text.characters import fold
 from tts.text.controls import CONTROL_PATTERN
+from tts.text.links import DANGLING_TARGET, IMAGE_IN_LINK, LINK
 from tts.text.tracked import TrackedText
 
-_TARGET = (
-    r"\((?=[^()\s]{0,2000}[./#:])[^()\s]{1,2000}(?:\([^()\s]{0,500}\)[^()\s]{0,500})?"
-    r"(?:[ \t]\"[^\"\n]{0,200}\")?\)"
-)
-_LINK = re.compile(r"!?\[([^\[\]\n]{0,500})\]" + _TARGET)
-_DANGLING_TARGET = re.compile(r"\]" + _TARGET)
-_IMAGE_IN_LINK = re.compile(r"\[(?=!\[)")
 _FENCE = re.compile(r"^[ \t]{0,12}(?:`{3,40}|~{3,40})[^\n`]*$", re.MULTILINE)
 _RULE = re.compile(r"^[ \t|:+=_*\-]{3,500}$", re.MULTILINE)
 _QUOTE = re.compile(r"^[ \t]{0,12}(?:>[ \t]?){1,8}", re.MULTILINE)
@@ -57,11 +51,16 @@ def clean(piece: str, offset: int, *, line_start: bool) -> TrackedText:
     """
     text = TrackedText.of(piece, offset)
     if "[" in piece:
-        text = text.sub(CONTROL_PATTERN, " ")
-        text = text.sub(_IMAGE_IN_LINK, "").keep_group(_LINK).keep_group(_LINK)
-        text = text.sub(_DANGLING_TARGET, " ")
+        targets = [match.span() for match in DANGLING_TARGET.finditer(piece)]
+
+        def between_links(match: re.Match[str]) -> str | None:
+            return None if any(a < match.start() < b for a, b in targets) else " "
+
+        text = text.sub(CONTROL_PATTERN, between_links)
+        text = text.sub(IMAGE_IN_LINK, "").keep_group(LINK).keep_group(LINK)
+        text = text.sub(DANGLING_TARGET, " ")
     elif "](" in piece:
-        text = text.sub(_DANGLING_TARGET, " ")
+        text = text.sub(DANGLING_TARGET, " ")
     if "<" in piece:
         text = text.sub(_COMMENT, " ").sub(_TAG, " ")
     if "&" in piece:

@@ -4,8 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from tts.text.breaks import Level, View
+from tts.text.breaks import View
 from tts.text.characters import LINE_BREAKS, combining, is_han
+from tts.text.controls import LONGEST_CONTROL, ControlKind
+from tts.text.known import Level, Step
+from tts.text.links import DANGLING_TARGET
 from tts.text.split_config import SplitConfig, SplitMode
 
 _SCALE = 2  # sizes are whole numbers of half letters
@@ -40,13 +43,35 @@ class _Scan:
     sounding: list[int] = field(default_factory=lambda: [0])
     breaks: list[_Break] = field(default_factory=list)
     waits: bool = False
+    end: int | None = None  # the end of the piece, but for what it may absorb
 
     def advance(self, text: str, to: int) -> None:
-        for character in text[self.at : to]:
-            size, sounds = _size(character)
+        while self.at < to:
+            target = DANGLING_TARGET.match(text, self.at) if text[self.at] == "]" else None
+            if target:
+                # No size: it is not read, and pieces of it would be.
+                self.skip(target.end(), 0)
+                continue
+            size, sounds = _size(text[self.at])
             self.sizes.append(self.sizes[-1] + size)
             self.sounding.append(self.sounding[-1] + (size if sounds else 0))
+            self.at += 1
+
+    def skip(self, to: int, size: int) -> None:
+        """Step over what makes no sound; all its size is at its beginning, so no cut is inside."""
+        count = to - self.at
+        self.sizes += [self.sizes[-1] + size] * count
+        self.sounding += [self.sounding[-1]] * count
         self.at = to
+
+    def clause_end(self) -> int | None:
+        """The last end of a clause, if nothing has sounded since."""
+        for found in reversed(self.breaks):
+            if not found.sounding or found.sounding < self.sounding[-1]:
+                return None
+            if found.level >= Level.CLAUSE:
+                return found.position
+        return None
 
     def add(self, position: int, level: Level) -> _Break:
         offset = position - self.first
@@ -92,8 +117,8 @@ class Splitter:
 
     @property
     def tail(self) -> str:
-        """The last few characters fed that are in no piece yet."""
-        return self._buffer[max(self._scan.first, len(self._buffer) - 4) :]
+        """The last characters fed that are in no piece yet; a control token has no more."""
+        return self._buffer[max(self._scan.first, len(self._buffer) - LONGEST_CONTROL) :]
 
     def feed(self, text: str) -> None:
         """Take more text, exactly as it follows what came before."""
@@ -116,6 +141,8 @@ class Splitter:
             self._buffer = self._buffer[scan.first :]
             self._base += scan.first
             scan.at -= scan.first
+            if scan.end is not None:
+                scan.end -= scan.first
             scan.breaks = [
                 _Break(b.position - scan.first, b.level, b.size, b.sounding) for b in scan.breaks
             ]
@@ -143,18 +170,48 @@ class Splitter:
     def _find_end(self, final: bool) -> int | None:
         scan = self._scan
         view = View(self._buffer, scan.first, scan.line_start, final)
+        if scan.end is None:
+            scan.end = self._scan_end(view)
+        if scan.end is None:
+            return len(self._buffer) if final and scan.at == len(self._buffer) else None
+        end = view.absorb(scan.end)
+        if end is None:
+            return None
+        if end > scan.at:
+            scan.skip(end, _SCALE * (end - scan.at))
+        return end if scan.sizes[end - scan.first] <= self._max else scan.end
+
+    def _scan_end(self, view: View) -> int | None:
+        scan = self._scan
         while scan.at < len(self._buffer):
             step = view.step(scan.at)
             if step is None:
                 return None
-            scan.advance(self._buffer, step.next)
-            new = None
-            if step.level is not None and step.position > scan.first:
-                new = scan.add(step.position, step.level)
-            end = self._decide(new)
+            end = self._skip_silent(step) if step.silent else self._take_step(step)
             if end is not None:
                 return end
-        return len(self._buffer) if final else None
+        return None
+
+    def _skip_silent(self, step: Step) -> int | None:
+        """Step over a token or a link's target; a prompt token at a clause's end begins a piece."""
+        scan, control = self._scan, step.control
+        if control is not None and control.kind is ControlKind.PROMPT:
+            end = scan.clause_end()
+            if end is not None:
+                return end
+        if control is None:
+            scan.advance(self._buffer, step.next)
+        else:
+            scan.skip(step.next, _SCALE * (step.next - scan.at))
+        return self._decide(None)
+
+    def _take_step(self, step: Step) -> int | None:
+        scan = self._scan
+        scan.advance(self._buffer, step.next)
+        new = None
+        if step.level is not None and step.position > scan.first:
+            new = scan.add(step.position, step.level)
+        return self._decide(new)
 
     def _decide(self, new: _Break | None) -> int | None:
         """The end of the piece, if what was scanned last settles it."""
@@ -220,6 +277,6 @@ class Splitter:
             length -= 1
         end = scan.first + length
         for cut in range(end, max(scan.first, end - 8), -1):
-            if not combining(self._buffer[cut]):
+            if not combining(self._buffer[cut]) or self._buffer[cut - 1] == "]":
                 return cut
         return end

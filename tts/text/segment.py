@@ -22,11 +22,22 @@ class LanguageSpan:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """An inline control token ("laugh", "uv_break", …), heard before `spoken[offset]`."""
+
+    token: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
 class Segment:
     """One utterance: `source` is `original[start:end]`, counted in code points.
 
     `spans` hold what is spoken, in order; a segment with nothing to speak is
-    never made. `index` counts from 0 within a request.
+    never made. `index` counts from 0 within a request. What only ChatTTS knows:
+    `marks` are the inline control tokens in the order in which they stand, their
+    offsets never falling; `prompt` the prompt tokens in force ("speed_5", …), one
+    of each family at most, families in alphabetical order.
     """
 
     index: int
@@ -34,6 +45,8 @@ class Segment:
     spans: tuple[LanguageSpan, ...]
     start: int
     end: int
+    marks: tuple[Mark, ...] = ()
+    prompt: tuple[str, ...] = ()
 
     @property
     def spoken(self) -> str:
@@ -44,3 +57,12 @@ class Segment:
     def languages(self) -> tuple[Language, ...]:
         """The languages in this segment, in order of first appearance."""
         return tuple(dict.fromkeys(span.language for span in self.spans))
+
+
+def marked(segment: Segment) -> str:
+    """`segment.spoken` with its inline tokens, in brackets, in their places."""
+    spoken, parts, done = segment.spoken, [], 0
+    for mark in segment.marks:
+        parts += [spoken[done : mark.offset], f"[{mark.token}]"]
+        done = max(done, mark.offset)
+    return "".join((*parts, spoken[done:]))

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator
 
 from tts.text.characters import check_scripts
-from tts.text.compose import compose
+from tts.text.compose import Composed, compose
+from tts.text.controls import Control, check_controls
 from tts.text.pieces import Piece, Splitter
-from tts.text.segment import Language, Segment
+from tts.text.segment import Language, Mark, Segment
 from tts.text.split_config import SplitConfig, SplitMode
 from tts.text.validate import check_characters
 
@@ -26,6 +27,12 @@ class Segmenter:
     the sender's. In whatever pieces a text is appended, its segments are the
     same. Not thread-safe; a call costs about a millisecond for each segment.
 
+    Inline control tokens go with the words before them, at the beginning of a line
+    with those after them. A prompt token holds for all that follows it, over
+    flushes too, until another of its family: from the segment that begins with it
+    (one begins at the end of a clause before it), or from the next one where it
+    stands within a clause, which is spoken as one.
+
     `language` decides for text without letters ("12345").
     """
 
@@ -34,6 +41,8 @@ class Segmenter:
         self._language = language
         self._before: Language | None = None
         self._index = 0
+        self._prompt: dict[str, str] = {}
+        self._waiting: tuple[Mark, ...] = ()  # tokens that came alone, for the next segment
 
     @property
     def pending_characters(self) -> int:
@@ -43,8 +52,8 @@ class Segmenter:
     def append(self, text: str) -> list[Segment]:
         """Take more text; the segments that it completes.
 
-        Raises InvalidCharacter or UnsupportedLanguage, with the position in the
-        whole stream; then nothing of `text` was taken.
+        Raises InvalidCharacter, InvalidControlToken or UnsupportedLanguage, with the
+        position in the whole stream; then nothing of `text` was taken.
         """
         return list(self.iter_append(text))
 
@@ -56,8 +65,10 @@ class Segmenter:
         """`append`, one segment at a time: checked at once, normalised as it is iterated."""
         position = self._splitter.received
         check_characters(text, position)
-        tail = "" if text.isascii() else self._splitter.tail
-        check_scripts(tail + text, position - len(tail))
+        tail = self._splitter.tail
+        check_controls(tail + text, position - len(tail))
+        if not text.isascii():
+            check_scripts(tail + text, position - len(tail))
         self._splitter.feed(text)
         return self._segments(self._splitter.pieces())
 
@@ -67,20 +78,30 @@ class Segmenter:
 
     def _segments(self, pieces: Iterable[Piece]) -> Iterator[Segment]:
         for piece in pieces:
-            spans = compose(
+            composed = compose(
                 piece.text,
                 piece.start,
                 line_start=piece.line_start,
                 hint=self._language,
                 before=self._before,
             )
-            if not spans:
-                continue
-            end = piece.start + len(piece.text)
-            segment = Segment(self._index, piece.text, spans, piece.start, end)
-            self._before = spans[-1].language
-            self._index += 1
-            yield segment
+            self._hold(composed.prompts_before)
+            if composed.spans:
+                yield self._segment(piece, composed)
+            else:
+                self._waiting += composed.marks
+            self._hold(composed.prompts_after)
+
+    def _segment(self, piece: Piece, composed: Composed) -> Segment:
+        end = piece.start + len(piece.text)
+        prompt = tuple(self._prompt[family] for family in sorted(self._prompt))
+        marks, self._waiting = self._waiting + composed.marks, ()
+        index, self._index = self._index, self._index + 1
+        self._before = composed.spans[-1].language
+        return Segment(index, piece.text, composed.spans, piece.start, end, marks, prompt)
+
+    def _hold(self, prompts: Iterable[Control]) -> None:
+        self._prompt.update((control.family, control.token) for control in prompts)
 
 
 def iter_segments(
@@ -88,8 +109,8 @@ def iter_segments(
 ) -> Iterator[Segment]:
     """The segments of a whole text, each made when it is asked for.
 
-    Checked at once: raises InvalidCharacter or UnsupportedLanguage from this
-    call, not from the iteration. Nothing comes of text that cannot be heard.
+    Checked at once: raises InvalidCharacter, InvalidControlToken or UnsupportedLanguage
+    from this call, not from the iteration. Nothing comes of text that cannot be heard.
     """
     segmenter = Segmenter(config, language)
     appended = segmenter.iter_append(text)
@@ -104,7 +125,7 @@ def iter_segments(
 def segment_text(
     text: str, language: Language | None = None, config: SplitConfig | None = None
 ) -> list[Segment]:
-    """All segments of a whole text; raises InvalidCharacter, UnsupportedLanguage."""
+    """All segments of a whole text; raises what `iter_segments` raises."""
     return list(iter_segments(text, language, config))
 
 

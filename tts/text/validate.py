@@ -9,6 +9,7 @@ full-width forms (their plain forms), private and unassigned code points (silent
 import re
 
 from tts.text.characters import check_scripts
+from tts.text.controls import check_controls
 from tts.text.errors import EmptyText, InvalidCharacter, NoSpeakableText, TextTooLong
 from tts.text.markup import is_speakable
 
@@ -26,12 +27,13 @@ def check_characters(text: str, offset: int = 0) -> None:
 def text_validate(text: str, max_chars: int) -> None:
     """Raise what is wrong with a whole text; `max_chars` counts code points as received.
 
-    TextTooLong, InvalidCharacter, EmptyText (blank), NoSpeakableText,
-    UnsupportedLanguage, in this order.
+    TextTooLong, InvalidCharacter, EmptyText (blank), InvalidControlToken,
+    NoSpeakableText, UnsupportedLanguage, in this order.
     """
     text_validate_part(text, max_chars)
     if not _VISIBLE.search(text):
         raise EmptyText
+    check_controls(text)
     if not is_speakable(text):
         raise NoSpeakableText
     check_scripts(text)
@@ -40,8 +42,8 @@ def text_validate(text: str, max_chars: int) -> None:
 def text_validate_part(text: str, max_chars: int, *, received: int = 0) -> None:
     """The same for a part of a stream, of which `received` code points came before.
 
-    A part may be empty or silent. UnsupportedLanguage is raised by the
-    Segmenter, which knows what stood before.
+    A part may be empty or silent. InvalidControlToken and UnsupportedLanguage are
+    raised by the Segmenter, which knows what stood before.
     """
     if received + len(text) > max_chars:
         raise TextTooLong(received + len(text), max_chars)

@@ -20,7 +20,7 @@ from tts.engine.event import (
 )
 from tts.engine.request import Priority, Profile, SpeechRequest, VoicePart, VoiceSpec
 from tts.gateway import wire
-from tts.text.segment import Language, LanguageSpan, Segment
+from tts.text.segment import Language, LanguageSpan, Mark, Segment
 
 counts = st.integers(0, 2**62)
 floats = st.floats(allow_nan=False)
@@ -74,6 +74,8 @@ segments = st.builds(
     ).map(tuple),
     start=counts,
     end=counts,
+    marks=st.lists(st.builds(Mark, token=texts, offset=counts), max_size=3).map(tuple),
+    prompt=st.lists(texts, max_size=3).map(tuple),
 )
 worker_messages = st.one_of(
     st.builds(wire.Open, gateway_id=texts, request=requests),
@@ -145,6 +147,13 @@ def test_events_arrive_unchanged_and_in_order(sent: list[EngineEvent]) -> None:
     received = [m.event for m in messages if not isinstance(m, wire.WorkerDied)]
     assert received == sent
     assert [type(event) for event in received] == [type(event) for event in sent]
+
+
+def test_segment_of_a_release_that_knew_no_control_tokens_has_none() -> None:
+    body = {"index": 0, "source": "Hi", "spans": [], "start": 0, "end": 2}
+    decoded = wire.worker_message_decode(msgspec.msgpack.encode(["segment", "r1", 1, body]))
+    assert isinstance(decoded, wire.SegmentSent)
+    assert (decoded.segment.marks, decoded.segment.prompt) == ((), ())
 
 
 def test_worker_lost_is_a_message_to_a_gateway() -> None:

@@ -1,11 +1,13 @@
 """Whatever the text and however it arrives, the segments are the same and nothing is lost."""
 
+import re
 from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tts.text.segment import Segment
+from tts.text.controls import CONTROL_PATTERN, ControlKind, find_controls
+from tts.text.segment import Segment, marked
 from tts.text.split import Segmenter, SplitConfig, SplitMode, segment_text
 
 _PARTS = st.sampled_from(
@@ -32,10 +34,17 @@ _PARTS = st.sampled_from(
             "#",
             "- ",
         ),
-        *("?", "!", ".", "\r\n", "[uv_break]", "é", "α ", "1", "7", "é", "\u200b"),
+        *("?", "!", ".", "\r\n", "[uv_break]", "[laugh]", "é", "α ", "1", "7", "é", "\u200b"),
+    ]
+)
+_BRACKETS = st.sampled_from(
+    [
+        *("[laugh]", "[Lbreak]", "[speed_2]", "[speed_9]", "[oral_1]", "[break_7]", "[Stts]"),
+        *("[", "]", "[lau", "gh]", "[speed_", "1]", "\\", "(", "[x](https://a.b/c)", "](", "/d)"),
     ]
 )
 _TEXTS = st.lists(_PARTS, max_size=60).map("".join)
+_MARKED = st.lists(_PARTS | _BRACKETS, max_size=60).map("".join)
 _CONFIGS = st.builds(
     SplitConfig,
     mode=st.sampled_from(list(SplitMode)),
@@ -47,7 +56,7 @@ _CONFIGS = st.builds(
 
 @st.composite
 def _cut_texts(draw: st.DrawFn) -> tuple[str, list[str]]:
-    text = draw(_TEXTS)
+    text = draw(_TEXTS | _MARKED)
     cuts = sorted(draw(st.lists(st.integers(0, len(text)), max_size=30)))
     edges = [0, *cuts, len(text)]
     return text, [text[a:b] for a, b in pairwise(edges)]
@@ -69,7 +78,7 @@ def test_pieces_and_whole_text_give_the_same_segments(
 
 
 @settings(max_examples=60, deadline=None)
-@given(_TEXTS, _CONFIGS)
+@given(_TEXTS | _MARKED, _CONFIGS)
 def test_single_characters_give_the_same_segments(text: str, config: SplitConfig) -> None:
     assert _stream(list(text), config) == segment_text(text, config=config)
 
@@ -96,7 +105,7 @@ def test_segments_are_in_order_within_limits_and_true_to_the_text(
 @settings(max_examples=100, deadline=None)
 @given(_TEXTS, _CONFIGS)
 def test_nothing_that_can_be_heard_is_lost(text: str, config: SplitConfig) -> None:
-    text = text.replace("[uv_break]", "")
+    text = CONTROL_PATTERN.sub(" ", text)
     covered = {
         place
         for segment in segment_text(text, config=config)
@@ -104,3 +113,38 @@ def test_nothing_that_can_be_heard_is_lost(text: str, config: SplitConfig) -> No
         for place in range(span.start, span.end)
     }
     assert {i for i, c in enumerate(text) if c.isalnum()} <= covered
+
+
+@settings(max_examples=150, deadline=None)
+@given(_MARKED, _CONFIGS)
+def test_no_control_token_is_lost_or_out_of_order(text: str, config: SplitConfig) -> None:
+    text = text.replace("\\", "") + "\nThe end of it."
+    segments = segment_text(text, config=config)
+    inline = [c.token for c in find_controls(text) if c.kind is ControlKind.INLINE]
+    assert [mark.token for segment in segments for mark in segment.marks] == inline
+    for segment in segments:
+        places = [0, *(mark.offset for mark in segment.marks), len(segment.spoken)]
+        assert places == sorted(places)
+        before = [
+            c
+            for c in find_controls(text)
+            if c.kind is ControlKind.PROMPT and c.start < segment.spans[0].start
+        ]
+        held = {control.family: control.token for control in before}
+        assert segment.prompt == tuple(held[family] for family in sorted(held))
+
+
+_WORDS = st.sampled_from(
+    ["apple", "the", "don't", "你好", "天气", "[laugh]", "[uv_break]", "[speed_3]"]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(_WORDS, min_size=1, max_size=25), st.sampled_from(["", " "]))
+def test_inline_tokens_keep_their_place_between_words(words: list[str], gap: str) -> None:
+    text = "".join(
+        f"{gap}{word}" if "[" in word or not word.isascii() else f" {word} " for word in words
+    )
+    said = "".join(marked(segment) for segment in segment_text(f"{text} end"))
+    expected = "".join(word for word in [*words, "end"] if word != "[speed_3]")
+    assert re.sub("[ ,.，。]", "", said) == expected

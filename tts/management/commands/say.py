@@ -165,4 +165,6 @@ def _describe(segment: Segment) -> dict[str, Any]:
             }
             for span in segment.spans
         ],
+        "marks": [{"token": mark.token, "offset": mark.offset} for mark in segment.marks],
+        "prompt": list(segment.prompt),
     }
