@@ -1,0 +1,151 @@
+"""ConvNeXt blocks over time, as ChatTTS and vocos use them, computed window by window.
+
+Frames are rows (frames, channels), so that every pointwise convolution is one matrix product.
+A window begins where the last one ended: what lies before it is remembered at every
+convolution, what lies behind it is as much as the caller knows, then zeros. Remembered frames
+of a new stream are zeros, which is the padding of the original, so a stream in one window is
+the original's whole decode.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+Tensors = Mapping[str, Tensor]
+
+_NORM_EPSILON = 1e-6
+
+
+class Past:
+    """What a stream's convolutions remember, taken and renewed in the order they run.
+
+    `kept` is what the window before this one left (None at a stream's start), `advance` how
+    many frames this window settles; later ones it has are context, and will come again.
+    """
+
+    def __init__(self, kept: Sequence[Tensor] | None, advance: int) -> None:
+        self._kept = kept
+        self._advance = advance
+        self.left: list[Tensor] = []
+        """For the next window."""
+
+    @property
+    def started(self) -> bool:
+        """Whether a window came before this one."""
+        return self._kept is not None
+
+    def extended(self, frames: Tensor, before: int, behind: int) -> Tensor:
+        """`frames` (t, c) with `before` remembered ones in front and `behind` zeros after."""
+        channels = frames.shape[1]
+        kept = (
+            frames.new_zeros(before, channels) if self._kept is None else self._kept[len(self.left)]
+        )
+        whole = torch.cat((kept, frames, frames.new_zeros(behind, channels)))
+        self.left.append(whole[self._advance : self._advance + before].clone())
+        return whole
+
+
+def cast(weight: Tensor, device: torch.device, dtype: torch.dtype) -> Tensor:
+    """`weight` as it is multiplied: contiguous, on `device`."""
+    return weight.to(device=device, dtype=dtype).contiguous()
+
+
+@dataclass(frozen=True, slots=True)
+class Convolution:
+    """A convolution of odd width over all channels: weight (out, width * in), bias or None."""
+
+    weight: Tensor
+    bias: Tensor | None
+    width: int
+
+    @classmethod
+    def of(
+        cls, weight: Tensor, bias: Tensor | None, device: torch.device, dtype: torch.dtype
+    ) -> "Convolution":
+        """From torch's layout (out, in, width)."""
+        flat = weight.transpose(1, 2).reshape(weight.shape[0], -1)
+        return cls(
+            cast(flat, device, dtype),
+            None if bias is None else cast(bias, device, dtype),
+            weight.shape[2],
+        )
+
+    def __call__(self, frames: Tensor, past: Past) -> Tensor:
+        """Frames (t, in) to (t, out), float32."""
+        margin = self.width // 2
+        whole = past.extended(frames, margin, margin)
+        taps = [whole[tap : tap + len(frames)] for tap in range(self.width)]
+        return linear(torch.cat(taps, dim=1), self.weight, self.bias)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One ConvNeXt block with its affine norm and layer scale folded into its projections.
+
+    `depthwise` (width, c) and its bias (c,) are float32, `wide` (4c, c) and `narrow` (c, 4c)
+    may be bfloat16; the residual stream is float32 always.
+    """
+
+    depthwise: Tensor
+    depthwise_bias: Tensor
+    wide: Tensor
+    wide_bias: Tensor
+    narrow: Tensor
+    narrow_bias: Tensor
+    dilation: int
+
+    @classmethod
+    def of(
+        cls,
+        tensors: Tensors,
+        name: str,
+        scale: str,
+        dilation: int,
+        device: torch.device,
+        dtype: torch.dtype,
+    ) -> "Block":
+        """The block `name` of a checkpoint; its layer scale is the tensor `scale` within it."""
+        norm, shift = tensors[f"{name}.norm.weight"], tensors[f"{name}.norm.bias"]
+        wide, gain = tensors[f"{name}.pwconv1.weight"], tensors[f"{name}.{scale}"]
+        return cls(
+            cast(tensors[f"{name}.dwconv.weight"].squeeze(1).t(), device, torch.float32),
+            cast(tensors[f"{name}.dwconv.bias"], device, torch.float32),
+            cast(wide * norm, device, dtype),
+            cast(tensors[f"{name}.pwconv1.bias"] + wide @ shift, device, dtype),
+            cast(tensors[f"{name}.pwconv2.weight"] * gain[:, None], device, dtype),
+            cast(tensors[f"{name}.pwconv2.bias"] * gain, device, dtype),
+            dilation,
+        )
+
+    @property
+    def margin(self) -> int:
+        """Frames that it sees on either side of one."""
+        return self.dilation * (len(self.depthwise) // 2)
+
+    def __call__(self, frames: Tensor, past: Past, wanted: int) -> Tensor:
+        """Frames (t, c) to the first `wanted` of the next layer's."""
+        whole = past.extended(frames, self.margin, self.margin)
+        mixed = torch.addcmul(self.depthwise_bias, whole[:wanted], self.depthwise[0])
+        for tap in range(1, len(self.depthwise)):
+            start = tap * self.dilation
+            mixed.addcmul_(whole[start : start + wanted], self.depthwise[tap])
+        mixed = functional.layer_norm(mixed, mixed.shape[1:], eps=_NORM_EPSILON)
+        inner = functional.linear(mixed.to(self.wide.dtype), self.wide, self.wide_bias)
+        return frames[:wanted] + linear(functional.gelu(inner), self.narrow, self.narrow_bias)
+
+
+def linear(frames: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """`frames` times `weight`, in the weight's precision; float32 comes out."""
+    return functional.linear(frames.to(weight.dtype), weight, bias).float()
+
+
+def blocks_run(blocks: Sequence[Block], frames: Tensor, past: Past, wanted: int) -> Tensor:
+    """All blocks, each for no more frames than the `wanted` first of the last one need."""
+    behind = sum(block.margin for block in blocks)
+    for block in blocks:
+        behind -= block.margin
+        frames = block(frames, past, min(len(frames), wanted + behind))
+    return frames

@@ -1,0 +1,84 @@
+"""Mel frames to samples: vocos' backbone and its inverse short-time Fourier transform."""
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from tts.engines.chattts import layout
+from tts.engines.chattts.backend import Precision
+from tts.engines.chattts.compute import tensors_read, weight_dtype
+from tts.engines.chattts.config import VocosConfig
+from tts.engines.chattts.convnext import Block, Convolution, Past, blocks_run
+
+_NORM_EPSILON = 1e-6
+_MOST_MAGNITUDE = 100.0
+_SCALE = "gamma"
+
+
+class Vocos:
+    """A stream's mel frames to its samples. The head is float32 in every precision.
+
+    Sample `hop * f` is the middle of frame f, so n frames give hop * (n - 1) samples.
+    """
+
+    def __init__(self, blob: bytes, config: VocosConfig, device: str, precision: Precision) -> None:
+        """Read shard "vocos"; raises VersionUnavailable."""
+        tensors = tensors_read(layout.VOCOS, blob, layout.vocos_shapes(config))
+        place = torch.device(device)
+        dtype = weight_dtype(precision, place)
+        self._config = config
+        self._embed = Convolution.of(
+            tensors["backbone.embed.weight"], tensors["backbone.embed.bias"], place, dtype
+        )
+        self._gain = tensors["backbone.norm.weight"].to(place)
+        self._shift = tensors["backbone.norm.bias"].to(place)
+        self._blocks = [
+            Block.of(tensors, f"backbone.convnext.{layer}", _SCALE, 1, place, dtype)
+            for layer in range(config.layers)
+        ]
+        last, shift = (tensors[f"backbone.final_layer_norm.{name}"] for name in ("weight", "bias"))
+        head = tensors["head.out.weight"]
+        self._head = (head * last).to(place)
+        self._head_bias = (tensors["head.out.bias"] + head @ shift).to(place)
+        self._window = tensors["head.istft.window"].to(place)
+        self.margin = self._embed.width // 2 + sum(block.margin for block in self._blocks)
+        """Mel frames that it sees behind the last frame it transforms."""
+        self.overlap = config.n_fft // config.hop
+        """Frames that a sample is the sum of."""
+
+    def __call__(self, mel: Tensor, past: Past, wanted: int, samples: int) -> Tensor:
+        """Mel (t, mels) of a window to its first `samples`, from the first `wanted` frames."""
+        frames = self._embed(mel, past)
+        frames = functional.layer_norm(
+            frames, frames.shape[1:], self._gain, self._shift, _NORM_EPSILON
+        )
+        frames = blocks_run(self._blocks, frames, past, wanted)
+        frames = functional.layer_norm(frames, frames.shape[1:], eps=_NORM_EPSILON)
+        spectrum = functional.linear(frames, self._head, self._head_bias)
+        bins = self._config.n_fft // 2 + 1
+        loudness = torch.exp(spectrum[:, :bins]).clamp(max=_MOST_MAGNITUDE)
+        waves = torch.fft.irfft(torch.polar(loudness, spectrum[:, bins:]), self._config.n_fft)
+        return self._added(waves * self._window, past, samples)
+
+    def _added(self, waves: Tensor, past: Past, samples: int) -> Tensor:
+        """Waves (t, n_fft), one a hop, added where they overlap and divided by their windows.
+
+        A window's first sample is the middle of its first wave; half the overlap before that
+        one reaches beyond it. At a stream's start there is nothing to reach.
+        """
+        before = self.overlap // 2 - 1
+        whole = past.extended(waves, before, 0)
+        weights = self._window.square().repeat(len(whole), 1)
+        if not past.started:
+            weights[:before] = 0.0
+        start = before * self._config.hop + self._config.n_fft // 2
+        total, weight = (self._laid(rows)[start : start + samples] for rows in (whole, weights))
+        return total / weight
+
+    def _laid(self, rows: Tensor) -> Tensor:
+        """Rows (t, n_fft) laid over each other, one hop apart."""
+        hop = self._config.hop
+        laid = rows.new_zeros(len(rows) + self.overlap - 1, hop)
+        for part in range(self.overlap):
+            laid[part : part + len(rows)] += rows[:, part * hop : (part + 1) * hop]
+        return laid.flatten()
