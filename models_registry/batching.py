@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from coordination.clipping import clipped
 from models_registry.errors import BatchingInvalid
 
 
@@ -24,5 +25,5 @@ class Batching:
         ):
             if not low <= value <= high:
                 raise BatchingInvalid(
-                    f"{name} must be {low} to {high} {unit}, not {value}", param=name
+                    f"{name} must be {low} to {high} {unit}, not {clipped(value)}", param=name
                 )

@@ -15,6 +15,8 @@ RegistryError
 
 from collections.abc import Collection, Iterable
 
+from coordination.clipping import clipped
+
 
 class RegistryError(Exception):
     """Base of all registry errors.
@@ -101,8 +103,3 @@ class RouteNotFound(RegistryError):
         self.available = tuple(sorted(available))
         known = f"available: {', '.join(self.available)}" if self.available else "none is available"
         super().__init__(f"model {clipped(name)} does not exist; {known}", param="model")
-
-
-def clipped(value: str, limit: int = 64) -> str:
-    """`value` quoted for a message, with control characters escaped and a bounded length."""
-    return repr(value if len(value) <= limit else value[:limit] + "…")

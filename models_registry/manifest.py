@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Self, TypeVar
 
+from coordination.clipping import clipped
 from models_registry.errors import ManifestInvalid
 from models_registry.shards.source import ShardSource
 
@@ -45,7 +46,7 @@ class ManifestShard:
     dtype: str = ""
 
     def __post_init__(self) -> None:
-        where = f"shard {self.name!r}"
+        where = f"shard {clipped(self.name)}"
         _check(_SHARD.fullmatch(self.name), where, "a name of letters, digits, '.', '_', '-', '/'")
         _check(".." not in self.name.split("/"), where, "a name without '..'")
         _check(self.sources, where, "at least one source")
@@ -54,7 +55,7 @@ class ManifestShard:
                 ShardSource.parse(source)
             except ValueError as error:
                 raise ManifestInvalid(f"{where}: {error}") from error
-        _check(self.size >= 0, where, f"bytes of at least 0, not {self.size}")
+        _check(self.size >= 0, where, f"bytes of at least 0, not {clipped(self.size)}")
         _check(_SHA256.fullmatch(self.sha256), where, "sha256 of 64 lower-case hexadecimal digits")
 
 
@@ -84,11 +85,15 @@ class Manifest:
         _check(
             self.sample_rate in SAMPLE_RATES,
             "sample_rate",
-            f"{SAMPLE_RATES.start} to {SAMPLE_RATES.stop - 1} Hz, not {self.sample_rate}",
+            f"{SAMPLE_RATES.start} to {SAMPLE_RATES.stop - 1} Hz, not {clipped(self.sample_rate)}",
         )
         _check(self.languages, "languages", "at least one language")
         for language in self.languages:
-            _check(_LANGUAGE.fullmatch(language), "languages", f"tags like 'en', not {language!r}")
+            _check(
+                _LANGUAGE.fullmatch(language),
+                "languages",
+                f"tags like 'en', not {clipped(language)}",
+            )
         _unique("shards", [shard.name for shard in self.shards])
         _unique("languages", self.languages)
         _unique("speakers", self.speakers)
@@ -152,7 +157,9 @@ def _shard(value: object, where: str) -> ManifestShard:
     data = _object(value, where, _SHARD_FIELDS)
     role = _get(data, "role", str, where=where)
     if role not in list(ShardRole):
-        raise ManifestInvalid(f"{where}.role: expected one of {', '.join(ShardRole)}, not {role!r}")
+        raise ManifestInvalid(
+            f"{where}.role: expected one of {', '.join(ShardRole)}, not {clipped(role)}"
+        )
     return ManifestShard(
         name=_get(data, "name", str, where=where),
         role=ShardRole(role),
@@ -179,7 +186,7 @@ def _object(value: object, where: str, known: frozenset[str] | None = None) -> M
     unknown = sorted(set(value) - known) if known is not None else []
     if known is not None and unknown:
         raise ManifestInvalid(
-            f"{where}: unknown field {unknown[0]!r}; known are {', '.join(sorted(known))}"
+            f"{where}: unknown field {clipped(unknown[0])}; known are {', '.join(sorted(known))}"
         )
     return value
 
@@ -208,6 +215,6 @@ def _get(
     # bool is an int to Python, but not to the reader of a manifest.
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise ManifestInvalid(
-            f"{place}: expected {kind.__name__}, not {type(value).__name__} {str(value)[:40]!r}"
+            f"{place}: expected {kind.__name__}, not {type(value).__name__} {clipped(value)}"
         )
     return value

@@ -10,6 +10,7 @@ ModelImportFailed       a model that cannot be imported, and why
 
 from collections.abc import Sequence
 
+from coordination.clipping import clipped
 from tts.speech.errors import SpeechError
 
 
@@ -25,9 +26,10 @@ class VoiceNotFound(VoiceError):
     code = "voice_not_found"
 
     def __init__(self, name: str, available: Sequence[str] = ()) -> None:
-        shown = repr(name if len(name) <= 64 else name[:64] + "…")
         able = f"; available: {', '.join(available)}" if available else ""
-        super().__init__(f"voice {shown} does not exist for this model{able}", param="voice")
+        super().__init__(
+            f"voice {clipped(name)} does not exist for this model{able}", param="voice"
+        )
         self.available = tuple(available)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from coordination.clipping import clipped
 from coordination.epoch import epoch_bump
 from models_registry.errors import RouteConflict, RouteInvalid, RouteNotFound, RouteSplitInvalid
 from models_registry.models import WEIGHT_MAX, ModelVersion, Route, RouteEvent, RouteWeight
@@ -130,9 +131,9 @@ def _problem(key: str, weight: object, version: ModelVersion | None) -> str:
         known = ", ".join(ModelVersion.objects.values_list("key", flat=True)[:20]) or "none"
         return f"There is no version '{key}'; known: {known}."
     if not isinstance(weight, int) or isinstance(weight, bool):
-        return f"The weight of '{key}' must be a whole number, not {weight!r}."
+        return f"The weight of '{key}' must be a whole number, not {clipped(weight)}."
     if not 0 <= weight <= WEIGHT_MAX:
-        return f"The weight of '{key}' must be 0 to {WEIGHT_MAX}, not {weight}."
+        return f"The weight of '{key}' must be 0 to {WEIGHT_MAX}, not {clipped(weight)}."
     if weight and not VersionState(version.state).may_serve:
         return f"Version '{key}' is {version.state} and cannot be given traffic."
     return ""

@@ -1,1 +1,4 @@
-"""What many processes share through Redis: connections, the configuration epoch, key names."""
+"""What many processes share through Redis: connections, the configuration epoch, key names.
+
+Beneath every app, so also the place of `clipping`, which all their messages use.
+"""

@@ -28,6 +28,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.core.exceptions import ValidationError
 
+from coordination.clipping import clipped
+
 
 class TenantError(Exception):
     """Base: `status`, `type` and `code` as in the API's error envelope.
@@ -192,7 +194,7 @@ class UnknownTier(InvalidRequest):
 
     def __init__(self, requested: str, allowed: Iterable[str]) -> None:
         super().__init__(
-            f"There is no quality tier '{requested[:64]}'; "
+            f"There is no quality tier {clipped(requested)}; "
             f"this API key may use: {_listed(allowed)}.",
             param="quality_tier",
         )

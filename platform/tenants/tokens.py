@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 import jwt
 
+from coordination.clipping import clipped
 from coordination.epoch import ConfigCache
 from tenants.choices import Scope
 from tenants.errors import InvalidValue, TokenInvalid
@@ -46,7 +47,7 @@ def token_issue(
         principal.require_scope(scope)
     if not TTL_MIN <= ttl_seconds <= TTL_MAX:
         raise InvalidValue(
-            f"ttl_seconds is {ttl_seconds}; it must be from {TTL_MIN} to {TTL_MAX}.",
+            f"ttl_seconds is {clipped(ttl_seconds)}; it must be from {TTL_MIN} to {TTL_MAX}.",
             param="ttl_seconds",
         )
     issued = now or datetime.now(UTC)

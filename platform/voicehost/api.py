@@ -8,6 +8,7 @@ from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
+from coordination.clipping import clipped
 from tts.api import catalogue, speech, tokens
 from tts.speech.errors import BodyTooLarge, PathNotFound, SpeechError
 from tts.speech.problem import Problem, kind_of, problem_of
@@ -41,7 +42,7 @@ def problem_response(problem: Problem) -> HttpResponse:
 @csrf_exempt
 def unknown_url(request: HttpRequest) -> HttpResponse:
     """The answer below /v1/ where nothing is."""
-    error = PathNotFound(f"There is no {request.method} {request.path[:200]}.")
+    error = PathNotFound(f"There is no {str(request.method)[:16]} {clipped(request.path)}.")
     return problem_response(problem_of(error))
 
 
@@ -56,7 +57,8 @@ def _any_error(request: HttpRequest, error: Exception) -> HttpResponse:
 @api.exception_handler(ValidationError)
 def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     first = error.errors[0]
-    param = str(first["loc"][-1]) if len(first["loc"]) > 1 else None
+    names = [part for part in first["loc"][1:] if isinstance(part, str)]
+    param = names[-1] if names else None
     message = str(first["msg"])
     return problem_response(
         Problem(

@@ -7,8 +7,8 @@ from django.http import HttpRequest
 from ninja.parser import Parser
 
 from tts.speech.errors import InvalidBody, UnsupportedMedia
-
-_MARK = b"\xef\xbb\xbf"
+from tts.speech.order import BYTE_ORDER_MARK
+from tts.speech.surrogates import surrogate_find
 
 
 class JsonBody(Parser):
@@ -18,15 +18,21 @@ class JsonBody(Parser):
     """
 
     def parse_body(self, request: HttpRequest) -> Any:
-        """The object; raises UnsupportedMedia and InvalidBody (Ninja wraps them in HttpError)."""
+        """The object.
+
+        Raises UnsupportedMedia, InvalidBody and InvalidUnicode (Ninja wraps them in HttpError).
+        """
         if request.content_type != "application/json":
             raise UnsupportedMedia("Send the body as Content-Type: application/json.")
         if request.headers.get("Content-Encoding", "identity").lower() != "identity":
             raise UnsupportedMedia("Send the body without a Content-Encoding.")
         try:
-            value = pydantic_core.from_json(request.body.removeprefix(_MARK), allow_inf_nan=False)
+            value = pydantic_core.from_json(
+                request.body.removeprefix(BYTE_ORDER_MARK), allow_inf_nan=False
+            )
         except ValueError as error:
-            raise InvalidBody(f"The body is not valid JSON in UTF-8: {error}.") from error
+            problem = InvalidBody(f"The body is not valid JSON in UTF-8: {error}.")
+            raise surrogate_find(request.body) or problem from error
         if value is not None and not isinstance(value, dict):
             raise InvalidBody("The body must be a JSON object.")
         return value

@@ -161,7 +161,7 @@ def test_oversized_frame(client: Abuser) -> None:
     [
         ("", "invalid_json"), ("{", "invalid_json"), ("hello", "invalid_json"),
         ('{"type": "ping"}x', "invalid_json"), ("[" * 5_000, "invalid_message"),
-        ('{"type": "input_text.append", "text": "\\ud800"}', "invalid_json"),
+        ('{"type": "input_text.append", "text": "\\ud800"}', "invalid_character"),
         ('{"type": "playback.position", "ms": NaN}', "invalid_json"),
         ("null", "invalid_message"), ("[]", "invalid_message"), ("1", "invalid_message"),
         ("{}", "invalid_message"), ('{"type": 5}', "invalid_message"),

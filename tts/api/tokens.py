@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from django.http import HttpRequest
 from ninja import Router, Status
 
+from coordination.clipping import clipped
 from tenants.choices import Scope
 from tenants.errors import InvalidValue
 from tenants.tokens import token_issue
@@ -45,7 +46,7 @@ def _scopes(names: list[str]) -> list[Scope]:
     unknown = [name for name in names if name not in Scope.values]
     if unknown:
         raise InvalidValue(
-            f"There is no scope {unknown[0][:64]!r}; scopes are: {', '.join(Scope.values)}.",
+            f"There is no scope {clipped(unknown[0])}; scopes are: {', '.join(Scope.values)}.",
             param="scopes",
         )
     return sorted({Scope(name) for name in names})

@@ -86,7 +86,8 @@ class Dialogue:
         try:
             message = message_decode(text)
         except ProtocolError as error:
-            self.error(Problem(400, error.message, code=error.code), event_id=error.event_id)
+            problem = Problem(400, error.message, code=error.code, param=error.param)
+            self.error(problem, event_id=error.event_id)
             return
         if self.closing and not isinstance(message, PlaybackPosition | ContextCancel | Ping):
             return

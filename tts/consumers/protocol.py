@@ -6,17 +6,22 @@ transport `binary`, raw audio frames between `speech.started` and
 `speech.done` or `context.cancelled` of the one active context.
 """
 
+import re
 from enum import IntEnum, StrEnum
-from typing import Annotated
+from typing import Annotated, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
+
+from coordination.clipping import clipped
+from tts.speech.surrogates import surrogate_find
 
 SUBPROTOCOL = "tts.v1"
 KEY_SUBPROTOCOL_PREFIX = "tts.key."
 DEFAULT_CONTEXT = "default"
 
 ContextId = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"\A[\w.:-]+\Z")]
+ContextIdOrAll = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"\A(\*|[\w.:-]+)\Z")]
 EventId = Annotated[str, Meta(max_length=64)]
 
 
@@ -89,7 +94,7 @@ class TextEnd(ClientMessage, tag="input_text.end"):
 class ContextCancel(ClientMessage, tag="context.cancel"):
     """Stop a context at once ("*": all of them); no audio of it is sent afterwards."""
 
-    context_id: str = DEFAULT_CONTEXT
+    context_id: ContextIdOrAll = DEFAULT_CONTEXT
 
 
 class PlaybackPosition(ClientMessage, tag="playback.position"):
@@ -119,15 +124,28 @@ AnyClientMessage = (
 )
 _decoder = msgspec.json.Decoder(AnyClientMessage)
 _encoder = msgspec.json.Encoder()
+_ALLOWED = {
+    "type": [kind.__struct_config__.tag for kind in get_args(AnyClientMessage)],
+    "audio_transport": [item.value for item in AudioTransport],
+}
+# How msgspec says which field is wrong, and what it cannot be.
+_PLACE = re.compile(r" - at `\$\.(\w+)[^`]*`\Z|\AObject missing required field `(\w+)`")
+_REFUSED = re.compile(r"\AInvalid (?:enum )?value '(.*)'(?= - at )", re.DOTALL)
 
 
 class ProtocolError(Exception):
-    """A client message that cannot be understood; `event_id` is its own where readable."""
+    """A client message that cannot be understood, and the field at fault (`param`).
 
-    def __init__(self, message: str, *, code: str, event_id: str | None = None) -> None:
+    `event_id` is the message's own where it could be read.
+    """
+
+    def __init__(
+        self, message: str, *, code: str, param: str | None = None, event_id: str | None = None
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.code = code
+        self.param = param
         self.event_id = event_id
 
 
@@ -136,9 +154,27 @@ def message_decode(text: str) -> AnyClientMessage:
     try:
         return _decoder.decode(text)
     except msgspec.ValidationError as error:
-        raise ProtocolError(str(error), code="invalid_message", event_id=_event_id(text)) from error
+        message, param = _problem_told(str(error))
+        raise ProtocolError(
+            message, code="invalid_message", param=param, event_id=_event_id(text)
+        ) from error
     except (msgspec.DecodeError, UnicodeError) as error:
+        unicode = surrogate_find(text)
+        if unicode is not None:
+            raise ProtocolError(
+                unicode.message, code="invalid_character", param=unicode.param
+            ) from error
         raise ProtocolError(f"Not a JSON object: {error}", code="invalid_json") from error
+
+
+def _problem_told(message: str) -> tuple[str, str | None]:
+    """What msgspec says, the client's value cut, with what is allowed; and the field at fault."""
+    place = _PLACE.search(message)
+    param = (place[1] or place[2]) if place else None
+    message = _REFUSED.sub(lambda found: f"Invalid value {clipped(found[1])}", message)
+    if param in _ALLOWED:
+        message = f"{message}; allowed are {', '.join(_ALLOWED[param])}"
+    return message, param
 
 
 def _event_id(text: str) -> str | None:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
+from coordination.clipping import clipped
 from tts.audio.format import AudioFormat
 from tts.consumers.protocol import AudioTransport, SessionUpdate
 from tts.speech.errors import InvalidParameter
@@ -100,7 +101,7 @@ class SessionSettings:
         except ValueError:
             allowed = ", ".join(SplitMode)
             raise InvalidParameter(
-                f"Invalid value for 'split': {mode!r}; allowed are {allowed}.", param="split"
+                f"Invalid value for 'split': {clipped(mode)}; allowed are {allowed}.", param="split"
             ) from None
 
     def describe(self) -> dict[str, Any]:

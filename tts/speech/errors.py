@@ -4,6 +4,7 @@ SpeechError
 ├── InvalidBody           the body is not a JSON object in UTF-8
 ├── MissingParameter      a required parameter is absent
 ├── InvalidParameter      a parameter has a wrong type or is out of range
+├── InvalidUnicode        a parameter holds a lone surrogate
 ├── LanguageNotSpoken     neither the voice nor its companion speaks a language of the text
 ├── BodyTooLarge          the body is longer than allowed
 ├── UnsupportedMedia      the body's Content-Type or Content-Encoding is not taken
@@ -20,6 +21,8 @@ SpeechError
 """
 
 from collections.abc import Sequence
+
+from coordination.clipping import SHOWN_MAX, clipped
 
 
 class SpeechError(Exception):
@@ -59,6 +62,19 @@ class InvalidParameter(SpeechError):
     code = "invalid_value"
 
 
+class InvalidUnicode(SpeechError):
+    """A parameter, or the name of one (None), holds a lone surrogate, which is no text."""
+
+    code = "invalid_character"
+
+    def __init__(self, param: str | None) -> None:
+        where = "A field's name" if param is None else f"Invalid value for {clipped(param)}: it"
+        super().__init__(
+            f"{where} has a lone surrogate; send valid Unicode text.",
+            param=None if param is None else param[:SHOWN_MAX],
+        )
+
+
 class LanguageNotSpoken(SpeechError):
     """Neither the voice nor its companion speaks `language`; `voices` names some that do."""
 
@@ -66,7 +82,9 @@ class LanguageNotSpoken(SpeechError):
 
     def __init__(self, voice: str, language: str, voices: Sequence[str]) -> None:
         able = f" Voices that do: {', '.join(voices)}." if voices else ""
-        super().__init__(f"The voice {voice!r} does not speak '{language}'.{able}", param="voice")
+        super().__init__(
+            f"The voice {clipped(voice)} does not speak '{language}'.{able}", param="voice"
+        )
         self.language = language
         self.voices = tuple(voices)
 
@@ -95,7 +113,7 @@ class MethodNotAllowed(SpeechError):
     code = "method_not_allowed"
 
     def __init__(self, method: str, allowed: Sequence[str]) -> None:
-        super().__init__(f"{method} is not allowed here; use {' or '.join(allowed)}.")
+        super().__init__(f"{method[:16]} is not allowed here; use {' or '.join(allowed)}.")
         self.allowed = tuple(allowed)
 
 

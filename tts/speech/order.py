@@ -10,11 +10,15 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError, m
 
 from tts.audio.format import DEFAULT_RATE, AudioFormat
 from tts.speech.errors import InvalidBody, InvalidParameter, MissingParameter, SpeechError
+from tts.speech.surrogates import surrogate_find
 
 DEFAULT_SPEED = 1.0
 MAX_NAME = 200
 MAX_INSTRUCTIONS = 4096
 MAX_SEED = 2**32 - 1
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# Of all formats; which one takes which is for the format to say.
+RATES = frozenset(rate for item in AudioFormat for rate in item.sample_rates)
 # How Pydantic's sentences begin.
 _SUBJECT = re.compile(r"^(?:Input|String) should")
 
@@ -87,8 +91,9 @@ class SpeechParameters(BaseModel):
     seed: Annotated[StrictInt, Field(ge=0, le=MAX_SEED)] | None = Field(
         None, description="The same seed and text give the same audio."
     )
-    sample_rate: StrictInt | None = Field(
-        None, description="The audio's sample rate in Hz; 24000 when absent."
+    sample_rate: Annotated[StrictInt, Field(ge=min(RATES), le=max(RATES))] | None = Field(
+        None,
+        description="The audio's sample rate in Hz, one that the format takes; 24000 when absent.",
     )
     quality_tier: Name | None = Field(
         None,
@@ -122,12 +127,13 @@ class SpeechBody(SpeechParameters):
 def order_from_json(body: bytes) -> SpeechOrder:
     """The order in a JSON body.
 
-    Raises InvalidBody, MissingParameter, InvalidParameter, and UnsupportedSampleRate.
+    Raises InvalidBody, InvalidUnicode, MissingParameter, InvalidParameter, and
+    UnsupportedSampleRate.
     """
     try:
-        return _order(SpeechBody.model_validate_json(body.removeprefix(b"\xef\xbb\xbf")))
+        return _order(SpeechBody.model_validate_json(body.removeprefix(BYTE_ORDER_MARK)))
     except ValidationError as error:
-        raise _first_problem(error) from None
+        raise _first_problem(error, body) from None
 
 
 def order_from_mapping(values: Mapping[str, Any]) -> SpeechOrder:
@@ -159,11 +165,12 @@ def _order(body: SpeechParameters) -> SpeechOrder:
     )
 
 
-def _first_problem(error: ValidationError) -> SpeechError:
+def _first_problem(error: ValidationError, body: bytes = b"") -> SpeechError:
     """The first thing that is wrong, in words for the client."""
     first = error.errors(include_url=False, include_context=False)[0]
     if not first["loc"]:
-        return InvalidBody(_body_message(first["type"], first["msg"]))
+        message = _body_message(first["type"], first["msg"])
+        return surrogate_find(body) or InvalidBody(message)
     param = str(first["loc"][0])
     if first["type"] == "missing" and len(first["loc"]) == 1:
         return MissingParameter(param)

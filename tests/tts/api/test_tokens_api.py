@@ -26,15 +26,28 @@ async def test_token_issues_no_tokens(api: Api) -> None:
     assert (response.status_code, response.json()["error"]["code"]) == (403, "scope_missing")
 
 
+async def test_lone_surrogate_is_told_as_such(api: Api) -> None:
+    response = await api.post("/v1/tokens", '{"scopes": ["\\ud800"]}')
+    error = response.json()["error"]
+    assert (response.status_code, error["code"], error["param"]) == (
+        400, "invalid_character", "scopes",
+    )  # fmt: skip
+
+
 async def test_refusals_name_the_field(api: Api) -> None:
     for body, param in (
         ({"ttl_seconds": 1}, "ttl_seconds"),
         ({"ttl_seconds": "soon"}, "ttl_seconds"),
+        ({"ttl_seconds": 10**4_200}, "ttl_seconds"),
         ({"scopes": ["fly"]}, "scopes"),
+        ({"scopes": ["x" * 9_000]}, "scopes"),
+        ({"scopes": ["speech", 5]}, "scopes"),
         ({"scopes": ["tokens"]}, "scopes"),
         ({"scopes": []}, "scopes"),
     ):
         response = await api.post("/v1/tokens", body)
         assert response.status_code == 400
-        assert response.json()["error"]["param"] == param
+        error = response.json()["error"]
+        assert error["param"] == param
+        assert len(error["message"]) < 200
     assert (await api.post("/v1/tokens", {}, key="")).status_code == 401

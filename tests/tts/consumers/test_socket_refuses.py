@@ -1,5 +1,7 @@
 """What a socket refuses, how it says so, and which close code follows."""
 
+import json
+
 import pytest
 from django.test import override_settings
 
@@ -99,6 +101,71 @@ async def test_bad_messages_are_told_and_the_socket_goes_on(
         assert error["fatal"] is False
         await client.send("ping")
         await client.until("pong")
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "param"),
+    [
+        ('{"type": "fly"}', "invalid_message", "type"),
+        ('{"text": "x"}', "invalid_message", "type"),
+        ('{"type": "input_text.append"}', "invalid_message", "text"),
+        ('{"type": "input_text.append", "text": 5}', "invalid_message", "text"),
+        ('{"type": "input_text.end", "context_id": "a b"}', "invalid_message", "context_id"),
+        ('{"type": "context.cancel", "context_id": "a b"}', "invalid_message", "context_id"),
+        ('{"type": "ping", "event_id": 5}', "invalid_message", "event_id"),
+        ('{"type": "playback.position", "ms": -1}', "invalid_message", "ms"),
+        ('{"type": "session.update", "voice": {"id": 5}}', "invalid_message", "voice"),
+        ('{"type": "session.update", "audio_transport": "pigeon"}', "invalid_message",
+         "audio_transport"),
+        ('{"type": "session.update", "speed": 9}', "invalid_value", "speed"),
+        ('{"type": "session.update", "split": "word"}', "invalid_value", "split"),
+        ('{"type": "input_text.append", "text": "\\ud800"}', "invalid_character", "text"),
+        ("[]", "invalid_message", None),
+        ("{", "invalid_json", None),
+    ],
+)  # fmt: skip
+async def test_errors_name_the_field(
+    speech_platform: Platform, text: str, code: str, param: str | None
+) -> None:
+    async with connected(speech_platform) as client:
+        await client.send_raw(text_data=text)
+        _, error = await client.until("error")
+        assert error["error"]["code"] == code
+        assert error["error"].get("param") == param
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"type": "x" * 9_000},
+        {"type": "x' - at `$.y`" * 900},
+        {"type": "session.update", "audio_transport": "x" * 9_000},
+        {"type": "session.update", "split": "x" * 9_000},
+        {"type": "session.update", "voice": "x" * 9_000},
+        {"type": "session.update", "response_format": "x" * 9_000},
+        {"type": "session.update", "seed": 10**4_200},
+        {"type": "session.update", "sample_rate": 10**4_200},
+        {"type": "session.update", "first_chunk_chars": 10**4_200},
+        {"type": "context.cancel", "context_id": "x" * 9_000},
+    ],
+    ids=lambda fields: str(fields)[:50],
+)
+async def test_errors_repeat_no_long_value(
+    speech_platform: Platform, fields: dict[str, object]
+) -> None:
+    async with connected(speech_platform) as client:
+        await client.send_raw(text_data=json.dumps(fields))
+        _, error = await client.until("error")
+        assert len(error["error"]["message"]) < 320
+        assert error["error"]["param"] in fields
+
+
+async def test_errors_say_what_is_allowed(speech_platform: Platform) -> None:
+    async with connected(speech_platform) as client:
+        await client.send("fly")
+        _, error = await client.until("error")
+        assert error["error"]["message"].startswith("Invalid value 'fly' - at `$.type`; allowed ")
+        assert "input_text.append" in error["error"]["message"]
 
 
 async def test_errors_echo_the_event_id(speech_platform: Platform) -> None:

@@ -7,7 +7,13 @@ import pytest
 
 from tts.audio.errors import UnsupportedSampleRate
 from tts.audio.format import AudioFormat
-from tts.speech.errors import InvalidBody, InvalidParameter, MissingParameter, SpeechError
+from tts.speech.errors import (
+    InvalidBody,
+    InvalidParameter,
+    InvalidUnicode,
+    MissingParameter,
+    SpeechError,
+)
 from tts.speech.order import SpeechOrder, StreamFormat, order_from_json, order_from_mapping
 
 BODY: dict[str, Any] = {"input": "Hi", "model": "tone", "voice": "both"}
@@ -100,11 +106,41 @@ def test_missing_parameters(name: str, body: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "body",
     [b"", b"{", b"[]", b'"text"', b"null", b"[" * 100_000, b"\xff\xfe{\x00}\x00",
-     b'{"input": "\xff"}', b'{"input": "\\ud800", "model": "m", "voice": "v"}'],
+     b'{"input": "\xff"}', b'{"input": "\\ud800"', b'{"input": "\\ud800", "model": NaN'],
 )  # fmt: skip
 def test_bodies_that_are_no_json_object(body: bytes) -> None:
     with pytest.raises(InvalidBody):
         order_from_json(body)
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        (b'{"input": "\\ud800", "model": "m", "voice": "v"}', "input"),
+        (b'\xef\xbb\xbf{"model": "m", "input": "a\\udfff"}', "input"),
+        (b'{"voice": {"id": "\\udc00\\ud800"}}', "voice"),
+        (b'{"extra": [1, {"\\ud800": 2}]}', "extra"),
+        (b'{"\\ud800": 2}', None),
+    ],
+)
+def test_lone_surrogates_are_told_as_such(body: bytes, param: str | None) -> None:
+    with pytest.raises(InvalidUnicode, match="lone surrogate") as caught:
+        order_from_json(body)
+    assert (caught.value.param, caught.value.code) == (param, "invalid_character")
+
+
+def test_surrogate_pairs_are_text() -> None:
+    body = json.dumps(BODY | {"input": "\U0001f600"}).encode()
+    assert rb"\ud83d\ude00" in body
+    assert order_from_json(body).input == "\U0001f600"
+
+
+@pytest.mark.parametrize("name", ["seed", "sample_rate"])
+def test_long_numbers_are_not_repeated(name: str) -> None:
+    with pytest.raises(InvalidParameter) as caught:
+        order(**{name: 10**4_200})
+    assert caught.value.param == name
+    assert len(caught.value.message) < 150
 
 
 def test_sample_rate_must_suit_the_format() -> None:
