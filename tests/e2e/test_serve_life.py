@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.console import Console
-from tests.e2e.pair import speech_body, until
+from tests.e2e.long_speech import CHARACTER_SECONDS, RATE, long_tone_make, speech_asked
+from tests.e2e.pair import until
 from tests.e2e.platform import ROOT, Platform, platform_running
 from tests.e2e.without_voices import python_path_without_voices
 
@@ -25,14 +25,7 @@ GRACE_SECONDS = 5.0
 SLACK = 10.0
 """What two busy cores add while every process of a platform ends."""
 SHORT_TEXT, LONG_TEXT = "ten letter", "much longer than the grace " * 8
-RATE = 24_000
-SLOW_TONE = """
-from models_registry.services import route_create, route_set
-from tts.services import tone_import
-key = tone_import("long", {"step_seconds": 0.5, "cost_ms": 100, "character_seconds": 0.5}).key
-route_create(name="long")
-route_set("long", {key: 100}, "test")
-"""
+COST_MS = 100.0
 
 
 @dataclass
@@ -97,8 +90,7 @@ def first_life(var_dir: Path, settings: dict[str, str]) -> FirstLife:
         life.same_folder = _serve(platform.environment)
         other = {**platform.environment, "VAR_DIR": str(var_dir / "another")}
         life.same_port = _serve(other)
-        with Console(platform) as console:
-            console.run(SLOW_TONE)
+        long_tone_make(platform, cost_ms=COST_MS)
         until(lambda: _speak(platform, "long", "a")[0] == 200)
         _stop_in_mid_speech(life)
     life.log = (var_dir / "serve.log").read_text()
@@ -109,7 +101,7 @@ def _stop_in_mid_speech(life: FirstLife) -> None:
     """SIGTERM while one stream can end within the grace, and one cannot."""
     platform = life.platform
     family = _descendants(platform.supervisor_pid)
-    connections = [_asked(platform, "long", text) for text in (SHORT_TEXT, LONG_TEXT)]
+    connections = [speech_asked(platform, "long", text) for text in (SHORT_TEXT, LONG_TEXT)]
     responses = [connection.getresponse() for connection in connections]
     heard = [response.read1() for response in responses]
     assert all(heard)
@@ -212,7 +204,9 @@ def test_a_taken_port_is_named(first_life: FirstLife) -> None:
 
 
 def test_streams_finish_within_the_grace_when_it_stops(first_life: FirstLife) -> None:
-    assert len(first_life.short_audio) / 2 / RATE == pytest.approx(len(SHORT_TEXT) * 0.5, abs=0.5)
+    assert len(first_life.short_audio) / 2 / RATE == pytest.approx(
+        len(SHORT_TEXT) * CHARACTER_SECONDS, abs=0.5
+    )
 
 
 def test_a_stream_beyond_the_grace_is_visibly_broken(first_life: FirstLife) -> None:
@@ -241,17 +235,9 @@ def test_no_child_survives_a_killed_supervisor(second_life: SecondLife) -> None:
     assert second_life.survivors == []
 
 
-def _asked(platform: Platform, model: str, text: str) -> http.client.HTTPConnection:
-    """A connection on which a request for speech has been sent."""
-    connection = http.client.HTTPConnection(platform.host, platform.port, timeout=30)
-    headers = {"Authorization": f"Bearer {platform.key}", "Content-Type": "application/json"}
-    connection.request("POST", "/v1/audio/speech", speech_body(model, text), headers)
-    return connection
-
-
 def _speak(platform: Platform, model: str, text: str) -> tuple[int, str]:
     """The status, and the version that spoke or the error's code."""
-    connection = _asked(platform, model, text)
+    connection = speech_asked(platform, model, text)
     try:
         response = connection.getresponse()
         body = response.read()

@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from tests.e2e.console import Console
+from tests.e2e.long_speech import CHARACTER_SECONDS, RATE, long_tone_make, speech_asked
 from tests.e2e.pair import speech_body, until
 from tests.e2e.platform import Platform, platform_running
 from tests.e2e.speaking import SLACK
@@ -28,18 +28,10 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("drain"), pytest.mark.tim
 
 GRACE_SECONDS = 5.0
 """What `platform_running` gives."""
-RATE = 24_000
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
-CHARACTER_SECONDS = 0.5
 SHORT_TEXT = "spoken out"
 LONG_TEXT = "this is spoken for a long while " * 40
-SLOW_TONE = """
-from models_registry.services import route_create, route_set
-from tts.services import tone_import
-config = {"step_seconds": 0.5, "cost_ms": 150.0, "character_seconds": seconds}
-route_create(name="long")
-route_set("long", {tone_import("long", config).key: 100}, "test")
-"""
+COST_MS = 150.0
 
 
 @dataclass
@@ -84,8 +76,7 @@ def stop(
         OMP_NUM_THREADS="1",
         PYTHONPATH=python_path_without_voices(folder / "python"),
     ) as platform:
-        with Console(platform) as console:
-            console.run(SLOW_TONE, seconds=CHARACTER_SECONDS)
+        long_tone_make(platform, cost_ms=COST_MS)
         until(lambda: _spoken_once(platform))
         stop = Stop(request.param)
         _stop_in_mid_speech(platform, stop)
@@ -101,7 +92,7 @@ def _stop_in_mid_speech(platform: Platform, stop: Stop) -> None:
         _half_sent(platform, "POST", "/v1/audio/speech", speech_body("long", "late")) as late,
         _half_sent(platform, "GET", "/readyz", b"{}") as readiness,
     ):
-        streams = [_asked(platform, text) for text in (SHORT_TEXT, LONG_TEXT)]
+        streams = [speech_asked(platform, "long", text) for text in (SHORT_TEXT, LONG_TEXT)]
         responses = [stream.getresponse() for stream in streams]
         heard = [response.read1() for response in responses]
         assert all(heard)
@@ -166,7 +157,7 @@ def test_the_stop_ends_in_time_and_in_order(stop: Stop) -> None:
 
 
 def _spoken_once(platform: Platform) -> bool:
-    connection = _asked(platform, "a")
+    connection = speech_asked(platform, "long", "a")
     try:
         response = connection.getresponse()
         response.read()
@@ -175,19 +166,14 @@ def _spoken_once(platform: Platform) -> bool:
         connection.close()
 
 
-def _asked(platform: Platform, text: str) -> http.client.HTTPConnection:
-    """A connection on which speech has been asked for."""
-    connection = http.client.HTTPConnection(platform.host, platform.port, timeout=30)
-    headers = {"Authorization": f"Bearer {platform.key}", "Content-Type": "application/json"}
-    connection.request("POST", "/v1/audio/speech", speech_body("long", text), headers)
-    return connection
-
-
 def _connection(platform: Platform) -> socket.socket:
     """A connection that is kept alive after a request."""
     connection = socket.create_connection((platform.host, platform.port), timeout=30)
     connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    assert connection.recv(4096).startswith(b"HTTP/1.1 200")
+    response = http.client.HTTPResponse(connection)
+    response.begin()
+    assert response.status == 200
+    response.read()
     return connection
 
 
