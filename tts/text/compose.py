@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tts.text.characters import GREEK_NAMES
+from tts.text.codes import read_codes
 from tts.text.controls import Control, ControlKind, find_controls
 from tts.text.language import Run, language_runs
 from tts.text.markup import clean
@@ -41,7 +42,7 @@ def compose(
     `line_start` says whether the piece begins a line (for mark-up), `before` is
     the language of the segment before.
     """
-    text = clean(piece, offset, line_start=line_start)
+    text = read_codes(clean(piece, offset, line_start=line_start))
     controls = list(find_controls(piece, offset))
     inline = [control for control in controls if control.kind is ControlKind.INLINE]
     places = [bisect_left(text.starts, control.start) for control in inline]

@@ -162,6 +162,17 @@ def test_text_is_joined_exactly_as_it_comes() -> None:
     assert segmenter.pending_characters == 0
 
 
+@pytest.mark.parametrize("length", [10, 300, 2500, 7000])
+def test_links_target_is_not_read_however_long(length: int) -> None:
+    text = f"See [the guide.](https://a.b/{'c/1' * (length // 3)}) Now the rest."
+    segmenter = Segmenter()
+    made = [s for i in range(0, len(text), 100) for s in segmenter.append(text[i : i + 100])]
+    made += segmenter.flush()
+    assert made == segment_text(text)
+    assert [segment.spoken for segment in made] == ["See the guide.", "Now the rest."]
+    assert made[1].source == text[made[1].start : made[1].end] == "Now the rest."
+
+
 def test_text_after_a_flush_is_the_next_segment_of_the_stream() -> None:
     segmenter = Segmenter()
     segmenter.append("before it")

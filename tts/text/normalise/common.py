@@ -1,6 +1,10 @@
-"""What both languages share: joining punctuation marks into the few that are spoken."""
+"""What both languages share: the shape of rules, and joining punctuation marks."""
 
 import re
+from collections.abc import Callable
+
+Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
+"""What is written, and the words for a match of it."""
 
 _STRENGTH = {"、": 0, ",": 1, "，": 1, ":": 2, "：": 2, ";": 3, "；": 3}
 _RUN = re.compile(r"[ ,.!?;:，。！？；：、]+")

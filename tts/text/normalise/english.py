@@ -11,6 +11,7 @@ from tts.text.normalise import english_words as words
 from tts.text.normalise.common import tidy
 from tts.text.normalise.english_numbers import bare
 from tts.text.normalise.english_rules import RULES
+from tts.text.normalise.roman import read_english
 
 _SOFT_LINE = re.compile(r"(?<=[a-z,;]) *\n *(?=[a-z(])")
 _LINE = re.compile(r" *\n[ \n]*")
@@ -30,7 +31,7 @@ def normalise(text: str) -> str:
     """English words and `.,!?;:` only; "" where nothing is spoken."""
     text = text.translate(_FULL_WIDTH)
     text = _LINE.sub(". ", _SOFT_LINE.sub(" ", text.strip()))
-    text = words.expand_before_numbers(text)
+    text = read_english(words.expand_before_numbers(text))
     rules = RULES if _HAS_RULES.search(text) else ()
     for pattern, handler in rules:
         text = pattern.sub(handler, text)

@@ -77,7 +77,8 @@ def _percent(match: re.Match[str]) -> str:
     name = "百分之" if match[4] == "%" else "千分之"
     minus = "负" if match[1] else ""
     first = f"{minus}{name}{match[2]}到" if match[2] else minus
-    return f"{first}{name}{match[3]}"
+    number = "百" if match[3] == "100" else match[3]
+    return f"{first}{name}{number}"
 
 
 def _degrees(match: re.Match[str]) -> str:
@@ -108,6 +109,11 @@ def _range(match: re.Match[str]) -> str:
         return f"{first}减{last}{after}"
     falls = float(last) <= float(first)
     return f"{first}{'比' if falls else '到'}{last}{after}"
+
+
+def _room(match: re.Match[str]) -> str:
+    # A round number may count rooms ("200房间"); and 200 said as a number is a room too.
+    return match[0] if match[1].endswith("00") else read_digits(match[1])
 
 
 def _year_range(match: re.Match[str]) -> str:
@@ -141,6 +147,14 @@ RULES: tuple[Rule, ...] = (
         _iso_date,
     ),
     (re.compile(r"(?<![\d.])\d+(?:\.\d+){2,}(?![\d.])"), _version),
+    (
+        re.compile(
+            r"(?<![\d.,:/$€£¥~～-])(\d{3,4})(?=\s?(?:号?(?:房间|病房|教室|会议室|包厢|客房|宿舍)|号?房(?![间子东价屋产])"
+            r"|室(?![内外温友])))"
+        ),
+        _room,
+    ),
+    (re.compile(r"(?<=房间号|房号是|门牌号|航班号|车次号|房间为|房间是)(\d{3,4})(?![\d.])"), _room),
     (
         re.compile(
             rf"(?P<minus>(?<!\d)-)?(?P<sign>{_SIGNS})\s?(?:(?P<first>{_NUMBER}){_DASH}(?=\d))?"

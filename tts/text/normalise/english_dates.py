@@ -1,0 +1,146 @@
+"""Dates, decades and times of the day."""
+
+import re
+
+from tts.text.normalise import english_numbers as numbers
+from tts.text.normalise.common import Rule
+from tts.text.normalise.english_words import STARTERS
+
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+_SHORT = {month[:3]: month for month in _MONTHS} | {"Sept": "September"}
+_MONTH = rf"({'|'.join(_MONTHS)}|(?:{'|'.join(k for k in _SHORT if k != 'May')})(?![a-z])\.?)"
+_SENTENCE_NEXT = re.compile(rf"\s*$|\s+(?:{'|'.join(sorted(STARTERS))})\b")
+
+
+def _iso_date(match: re.Match[str]) -> str:
+    year, month, day = int(match[1]), int(match[2]), int(match[3])
+    if not (1 <= month <= 12 and 1 <= day <= 31):
+        return " ".join(("", *(numbers.plain(match[i]) for i in (1, 2, 3)), ""))
+    return f" {_MONTHS[month - 1]} {numbers.ordinal(day)}, {numbers.year(year)} "
+
+
+def _slash_date(match: re.Match[str]) -> str:
+    month, day = int(match[1]), int(match[2])
+    if month > 12:
+        month, day = day, month
+    if not (1 <= month <= 12 and 1 <= day <= 31):
+        return " over ".join(numbers.plain(match[i]) for i in (1, 2, 3)).join("  ")
+    return f" {_MONTHS[month - 1]} {numbers.ordinal(day)}, {_year(match[3])} "
+
+
+def _year(text: str) -> str:
+    return numbers.year(int(text)) if len(text) == 4 else numbers.plain(text)
+
+
+def _month_name(text: str) -> str:
+    return _SHORT.get(text.rstrip("."), text)
+
+
+def _month_day(match: re.Match[str]) -> str:
+    year = f", {numbers.year(int(match[3]))}" if match[3] else ""
+    return f" {_month_name(match[1])} {numbers.ordinal(int(match[2]))}{year} "
+
+
+def _day_month(match: re.Match[str]) -> str:
+    year = f", {numbers.year(int(match[3]))}" if match[3] else ""
+    before = match.string[max(0, match.start() - 5) : match.start()].lower().split()
+    the = "" if before[-1:] == ["the"] else "the "
+    return f" {the}{numbers.ordinal(int(match[1]))} of {_month_name(match[2])}{year} "
+
+
+def _half_day(match: re.Match[str], group: int) -> str:
+    """ " PM", with its full stop where "p.m." also ends the sentence."""
+    if not match[group]:
+        return ""
+    stop = match[0].endswith(".") and _SENTENCE_NEXT.match(match.string, match.end())
+    return f" {match[group].upper()}M{'.' if stop else ''}"
+
+
+def _time(match: re.Match[str]) -> str:
+    hour, minute, second = int(match[1]), int(match[2]), match[3]
+    if hour > 24 or minute > 59 or len(match[2]) == 1:
+        parts = [match[1], match[2], *([second] if second else [])]
+        return f" {' to '.join(numbers.plain(part) for part in parts)} "
+    spoken = numbers.cardinal(hour)
+    if minute:
+        spoken += f" {numbers.cardinal(minute) if minute > 9 else 'oh ' + numbers.cardinal(minute)}"
+    elif not match[4]:
+        spoken += " o'clock" if 0 < hour < 13 else " hundred"
+    if second and int(second):
+        spoken += f" and {numbers.cardinal(int(second))} second{'s' * (int(second) != 1)}"
+    return f" {spoken}{_half_day(match, 4)} "
+
+
+def _hour(match: re.Match[str]) -> str:
+    first = f"{numbers.plain(match[1])}{_half_day(match, 2)} to " if match[1] else ""
+    return f" {first}{numbers.plain(match[3])}{_half_day(match, 4)} "
+
+
+def _decade(match: re.Match[str]) -> str:
+    if len(match[1]) == 2:
+        return f" {numbers.plural(numbers.cardinal(int(match[1])))} "
+    century, tens = divmod(int(match[1]), 100)
+    if not tens:
+        hundreds = "hundreds" if century % 10 else "thousands"
+        return f" {numbers.cardinal(century if century % 10 else century // 10)} {hundreds} "
+    return f" {numbers.cardinal(century)} {numbers.plural(numbers.cardinal(tens))} "
+
+
+DATE_RULES: tuple[Rule, ...] = (
+    (re.compile(r"(?<![\w/])(\d{4})-(\d{1,2})-(\d{1,2})(?=T\d|(?!\w))T?"), _iso_date),
+    (re.compile(r"(?<![\w/])(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})(?![\w/])"), _slash_date),
+    (
+        re.compile(rf"\b{_MONTH} (\d{{1,2}})(?:st|nd|rd|th)?(?![\w:%])(?:,? (\d{{4}})(?!\d))?"),
+        _month_day,
+    ),
+    (
+        re.compile(
+            rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}(?![a-z])(?:,? (\d{{4}})(?!\d))?"
+        ),
+        _day_month,
+    ),
+)
+
+TIME_RULES: tuple[Rule, ...] = (
+    (
+        re.compile(r"(?:(?<=\d)|(?<=\d[AaPp][Mm])) ?[-–—] ?(?=\d{1,2}:\d\d(?!\d))"),
+        lambda match: " to ",
+    ),
+    (
+        re.compile(
+            r"(?<![\w:.])(\d{1,2}):(\d{1,2})(?::(\d{2}))?(?![\d:])"
+            r"(?:\s?([AaPp])\.?[Mm](?:\.|\b))?"
+        ),
+        _time,
+    ),
+    (
+        re.compile(
+            r"(?<![\w:.])(?:(\d{1,2})\s?(?:([AaPp])[Mm])?\s?[-–—]\s?)?(\d{1,2})"
+            r"\s?([AaPp])(?:\.[Mm]\.?|[Mm])(?!\w)"
+        ),
+        _hour,
+    ),
+)
+
+DECADE_RULES: tuple[Rule, ...] = (
+    (
+        re.compile(
+            r"(?<![\w.,'])(?:'(?=\d\d[^\d])|(?<=the )|(?<=early )|(?<=mid-)|(?<=late )|(?=\d{4}))"
+            r"(\d{3}0|[2-9]0)'?s(?!\w)"
+        ),
+        _decade,
+    ),
+)
