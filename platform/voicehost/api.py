@@ -10,6 +10,7 @@ from ninja.errors import HttpError, ValidationError
 
 from coordination.clipping import clipped
 from tts.api import catalogue, speech, tokens
+from tts.engine.traces import trace_of
 from tts.speech.errors import BodyTooLarge, PathNotFound, SpeechError
 from tts.speech.problem import Problem, kind_of, problem_of
 from voicehost.json_body import JsonBody
@@ -50,7 +51,7 @@ def unknown_url(request: HttpRequest) -> HttpResponse:
 def _any_error(request: HttpRequest, error: Exception) -> HttpResponse:
     problem = problem_of(error)
     if problem.status == 500:
-        log.error("api_failed", path=request.path, exc_info=error)
+        log.error("api_failed", path=request.path, trace=trace_of(error))
     return problem_response(problem)
 
 

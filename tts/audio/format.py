@@ -60,7 +60,8 @@ class AudioFormat(StrEnum):
         """`rate` (Hz) itself; raises UnsupportedSampleRate naming the allowed ones."""
         if rate not in self.sample_rates:
             allowed = ", ".join(map(str, self.sample_rates))
-            raise UnsupportedSampleRate(f"{self} takes a sample rate of {allowed} Hz, not {rate}")
+            # Without the wrong one: a client may send a number of 4,300 digits.
+            raise UnsupportedSampleRate(f"{self} takes a sample rate of {allowed} Hz")
         return rate
 
     def default_bitrate(self, rate: int) -> int | None:

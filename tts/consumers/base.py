@@ -4,14 +4,18 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import structlog
 from channels.consumer import AsyncConsumer, get_handler_name
 from channels.exceptions import StopConsumer
 from channels.utils import await_many_dispatch
 
+from tts.engine.traces import trace_of
 from tts.headers import bearer_of, header_of
 from tts.runtime import runtime_get
+from tts.speech.problem import Problem, problem_of
 from tts.speech.service import SpeechService
 
+log = structlog.get_logger(__name__)
 Message = dict[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 Receive = Callable[[], Awaitable[Message]]
@@ -22,6 +26,14 @@ _CLIENT_ID = re.compile(r"(?!.*vh_)(?!.*\..*\.)[A-Za-z0-9_.:/+=-]{1,128}")
 
 async def service_of_process() -> SpeechService:
     return (await runtime_get()).service
+
+
+def problem_logged(error: Exception, event: str) -> Problem:
+    """What a client is told about `error`; one that nobody foresaw is logged with its stack."""
+    problem = problem_of(error)
+    if problem.status == 500:
+        log.error(event, code=problem.code, trace=trace_of(error))
+    return problem
 
 
 class SpeechConsumer(AsyncConsumer):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tenants.principal import Principal
+from tts.consumers.base import problem_logged
 from tts.consumers.delivery import Delivery
 from tts.consumers.frames import FrameSender
 from tts.consumers.outbox import Outbox, OutboxFull
@@ -15,7 +16,7 @@ from tts.consumers.protocol import AudioTransport, message_encode
 from tts.engine.event import AudioChunk, FinishReason, SpeechFinished, SpeechQueued, SpeechStarted
 from tts.speech.encoding import SpeechEncoder
 from tts.speech.order import SpeechOrder
-from tts.speech.problem import Problem, problem_of
+from tts.speech.problem import Problem
 from tts.speech.service import SpeechService
 from tts.speech.session import FlushReached, SpeechSession
 from tts.speech.text import TextPiece
@@ -151,7 +152,7 @@ class SpeechContext:
             async with self._turns:
                 await self._speak()
         except Exception as error:  # noqa: BLE001 - every failure is said to the client
-            self._fail(problem_of(error))
+            self._fail(problem_logged(error, "context_failed"))
         finally:
             self._stop_timer()
 

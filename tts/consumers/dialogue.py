@@ -7,6 +7,7 @@ from typing import Any
 
 from tenants.choices import Scope
 from tenants.principal import Principal
+from tts.consumers.base import problem_logged
 from tts.consumers.context import ContextSettings, SpeechContext
 from tts.consumers.outbox import Outbox, OutboxFull
 from tts.consumers.protocol import (
@@ -28,7 +29,7 @@ from tts.consumers.protocol import (
 from tts.consumers.settings import SessionSettings, SocketLimits
 from tts.engine.event import FinishReason
 from tts.speech.errors import BufferFull, ContextEnded, TooManyContexts
-from tts.speech.problem import Problem, problem_of
+from tts.speech.problem import Problem
 from tts.speech.service import SpeechService
 
 Close = Callable[[CloseCode, str], None]
@@ -97,7 +98,7 @@ class Dialogue:
             raise
         except Exception as error:  # noqa: BLE001 - said to the client, the socket goes on
             self.error(
-                problem_of(error),
+                problem_logged(error, "socket_message_failed"),
                 event_id=message.event_id,
                 context_id=getattr(message, "context_id", None),
             )

@@ -14,6 +14,7 @@ from tts.consumers.base import STALL_SECONDS, Message, Receive, SpeechConsumer, 
 from tts.consumers.cors import Headers, cors_headers
 from tts.consumers.response import ResponseSender, SpeechBody, body_for
 from tts.engine.event import AudioChunk, FinishReason, SpeechFinished
+from tts.engine.traces import trace_of
 from tts.speech.encoding import SpeechEncoder
 from tts.speech.errors import (
     BodyTooLarge,
@@ -187,14 +188,14 @@ class SpeechHttpConsumer(SpeechConsumer):
     async def _fail(self, error: Exception) -> None:
         """Log the error, and answer with it unless the response has begun."""
         problem = problem_of(error)
-        unexpected = error if problem.status == 500 else None
+        unexpected = problem.status == 500
         log.log(
             logging.ERROR if unexpected else logging.INFO,
             "speech_broken_off" if self._started else "speech_refused",
             status=problem.status,
             code=problem.code,
             client_request_id=self.client_request_id,
-            exc_info=unexpected,
+            trace=trace_of(error) if unexpected else None,
         )
         if self._started:
             return

@@ -6,22 +6,26 @@ import secrets
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
-import structlog
 from channels.exceptions import StopConsumer
 
 from tenants.choices import Scope
 from tenants.principal import Principal
-from tts.consumers.base import Message, Receive, SpeechConsumer, service_of_process
+from tts.consumers.base import (
+    Message,
+    Receive,
+    SpeechConsumer,
+    problem_logged,
+    service_of_process,
+)
 from tts.consumers.credentials import SocketCredentials, origin_allowed
 from tts.consumers.dialogue import Dialogue
 from tts.consumers.outbox import Outbox, OutboxFull
 from tts.consumers.protocol import SUBPROTOCOL, CloseCode, message_encode
 from tts.consumers.settings import SocketLimits, limits_describe
 from tts.speech.errors import OriginRefused, UnknownSubprotocol
-from tts.speech.problem import Problem, problem_of
+from tts.speech.problem import Problem
 from tts.speech.service import SpeechService
 
-log = structlog.get_logger(__name__)
 CLOSE_SECONDS = 5.0
 # Ends in which what was asked for is still spoken.
 GRACEFUL = (CloseCode.NORMAL, CloseCode.GOING_AWAY)
@@ -64,7 +68,7 @@ class SpeechSocketConsumer(SpeechConsumer):
             service = await self._service()
             principal = await self._admit(service, credentials)
         except Exception as error:
-            problem = problem_of(error)
+            problem = problem_logged(error, "socket_not_opened")
             await self._transmit(message_encode("error", **Dialogue.envelope(problem), fatal=True))
             await self._close_now(_close_code(problem))
             raise StopConsumer from error

@@ -16,6 +16,7 @@ from tts.engine.observer import EngineObserver
 from tts.engine.request import Profile, SpeechRequest
 from tts.engine.stats import CoreStats
 from tts.engine.stream import PostProcessorFactory, default_postprocessor
+from tts.engine.traces import trace_of
 from tts.engines.base import SpeechEngine
 from tts.text.segment import Segment
 
@@ -195,9 +196,9 @@ class EngineCore:
                 self._kicked = False
             try:
                 wake = self.turn()
-            except Exception:
-                # A defect of the core itself: no request may be left without an end.
-                logger.exception("the engine core failed; every request is ended")
+            except Exception as error:  # noqa: BLE001 - no request may be left without an end
+                trace = trace_of(error)
+                logger.error("the engine core failed; every request is ended\n%s", trace)
                 self._loop.abort(SynthesisFailed("the engine core failed"))
                 self._deliver()
                 wake = self._clock() + RECOVER_SECONDS
@@ -216,8 +217,9 @@ class EngineCore:
         if events:
             try:
                 self._sink(events)
-            except Exception:
-                logger.exception("the sink failed; %d events are lost", len(events))
+            except Exception as error:  # noqa: BLE001 - the sink's own
+                trace = trace_of(error)
+                logger.error("the sink failed; %d events are lost\n%s", len(events), trace)
 
 
 def _closer_start(work: Callable[[], None]) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from tts.engine.job import EngineKey
 from tts.engine.request import VoiceSpec
+from tts.engine.traces import trace_of
 from tts.engines.base import SpeechEngine, StepResult, SynthesisParams, Utterance
 from tts.text.segment import Segment
 
@@ -70,15 +71,16 @@ class EngineHost:
         if utterance is not None:
             try:
                 self._engine.release(utterance)
-            except Exception:
-                logger.exception("engine %s failed to release an utterance", self.key)
+            except Exception as error:  # noqa: BLE001 - it is forgotten all the same
+                trace = trace_of(error)
+                logger.error("engine %s failed to release an utterance\n%s", self.key, trace)
 
     def close(self) -> None:
         """Free the engine; it must have nothing to do any more."""
         try:
             self._engine.close()
-        except Exception:
-            logger.exception("engine %s failed to close", self.key)
+        except Exception as error:  # noqa: BLE001 - it is gone all the same
+            logger.error("engine %s failed to close\n%s", self.key, trace_of(error))
 
     def _forget(self, run_id: int) -> Utterance | None:
         utterance = self._utterances.pop(run_id, None)

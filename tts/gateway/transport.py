@@ -17,6 +17,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError, ResponseError
 
+from tts.engine.traces import trace_of
 from tts.gateway.wire import FRAME_FIELD, WireError, frame_decode, frames_encode
 
 log = structlog.get_logger(__name__)
@@ -161,9 +162,9 @@ class StreamReader:
             for message in messages:
                 try:
                     self._handle(message)
-                except Exception:
-                    # One message that meets a defect must not end the reading of all others.
-                    log.exception("message_handler_failed", stream=self._key)
+                except Exception as error:  # noqa: BLE001 - it must not end the reading of others
+                    trace = trace_of(error)
+                    log.error("message_handler_failed", stream=self._key, trace=trace)
 
 
 class StreamWriter:

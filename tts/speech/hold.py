@@ -6,6 +6,7 @@ import structlog
 
 from tenants.principal import Principal, TierSpec
 from tenants.reservation import Reservation
+from tts.engine.traces import trace_of
 from tts.speech.order import SpeechOrder
 from tts.speech.plan import Planner, SpeechPlan
 from tts.speech.ports import Limiter, RouteLeases
@@ -84,5 +85,5 @@ class Hold:
 async def _tolerant(call: Awaitable[object], event: str) -> None:
     try:
         await call
-    except Exception:
-        log.exception(event)
+    except Exception as error:  # noqa: BLE001 - whatever failed, the request has ended
+        log.error(event, trace=trace_of(error))

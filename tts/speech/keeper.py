@@ -8,6 +8,7 @@ from typing import Any
 
 import structlog
 
+from tts.engine.traces import trace_of
 from tts.speech.hold import Hold
 from tts.speech.ports import RouteLeases
 
@@ -85,4 +86,4 @@ async def _gather(renewals: list[Coroutine[Any, Any, None]]) -> None:
     results = await asyncio.gather(*renewals, return_exceptions=True)
     failed = [result for result in results if isinstance(result, Exception)]
     if failed:
-        log.warning("renewal_failed", count=len(failed), exc_info=failed[0])
+        log.warning("renewal_failed", count=len(failed), trace=trace_of(failed[0]))

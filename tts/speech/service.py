@@ -13,6 +13,7 @@ import structlog
 from tenants.principal import Principal
 from tts.engine.observer import OutcomeObserver
 from tts.engine.outcome import SpeechOutcome
+from tts.engine.traces import trace_of
 from tts.gateway.base import SpeechGateway
 from tts.speech.ask import SpeechAsk
 from tts.speech.encoding import SpeechEncoder
@@ -148,5 +149,6 @@ class SpeechService:
         for observer in self._observers:
             try:
                 observer.speech_finished(outcome)
-            except Exception:
-                log.exception("observer_failed", observer=type(observer).__name__)
+            except Exception as error:  # noqa: BLE001 - an observer's own
+                name = type(observer).__name__
+                log.error("observer_failed", observer=name, trace=trace_of(error))

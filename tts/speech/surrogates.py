@@ -18,8 +18,9 @@ def surrogate_find(document: bytes | str) -> InvalidUnicode | None:
     The field is the object's own, also where the string is deeper inside it.
     """
     try:
-        # Python's reader takes lone surrogates.
-        value = json.loads(document)
+        # Python's reader takes escapes of lone surrogates; coded as bytes they are no UTF-8.
+        text = document.decode("utf-8-sig") if isinstance(document, bytes) else document
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return None
     if isinstance(value, dict):

@@ -5,9 +5,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.tts.engine.core_harness import FakeEngine, Recorder, speech
+from tests.tts.engine.core_harness import VOICE, Clock, FakeEngine, Recorder, segment, speech
+from tts.engine.config import CoreConfig
+from tts.engine.core import EngineCore
+from tts.engine.event import EngineEvent
+from tts.engine.host import EngineHost
+from tts.engine.request import Profile
 from tts.engine.traces import trace_of
-from tts.engines.base import Utterance
+from tts.engines.base import SynthesisParams, Utterance
 from tts.engines.pool import CancelToken, Emit, UtterancePool
 
 SECRET = "what the tenant said"
@@ -46,6 +51,36 @@ def test_a_failed_step_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     recorder.speak(speech("a"))
     recorder.run()
     assert "builtins.RuntimeError" in caplog.text
+    assert "in fail" in caplog.text
+    assert SECRET not in caplog.text
+
+
+@pytest.mark.parametrize("name", ["release", "close"])
+def test_a_failed_end_is_logged(caplog: pytest.LogCaptureFixture, name: str) -> None:
+    engine = FakeEngine(Clock())
+    setattr(engine, name, lambda *args: fail())
+    host = EngineHost(("v1", Profile.STANDARD), engine)
+    host.prepare(1, segment(0), VOICE, SynthesisParams(Profile.STANDARD))
+    host.release(1)
+    host.close()
+    assert f"failed to {name}" in caplog.text
+    assert "in fail" in caplog.text
+    assert SECRET not in caplog.text
+
+
+def test_a_failed_sink_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    ended = threading.Event()
+
+    def sink(events: Sequence[EngineEvent]) -> None:
+        ended.set()
+        fail()
+
+    core = EngineCore(CoreConfig(), sink, Recorder())
+    core.start()
+    core.submit(speech("a"))
+    assert ended.wait(10.0)
+    assert core.stop(0.1)
+    assert "the sink failed; 1 events are lost" in caplog.text
     assert "in fail" in caplog.text
     assert SECRET not in caplog.text
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from tts.engine.errors import NothingToSpeak, VersionUnavailable, VoiceUnavailable
 from tts.engine.request import Profile, VoiceSpec
+from tts.engine.traces import trace_of
 from tts.engines.base import (
     Device,
     EngineKind,
@@ -186,6 +187,6 @@ def _warm_up() -> None:
     for language in Language:
         try:
             phonemiser(language)
-        except Exception:
-            # Utterances will meet the same error and report it each for itself.
-            logger.exception("the %s dictionaries cannot be loaded", language.value)
+        except Exception as error:  # noqa: BLE001 - utterances meet it again and report it each
+            trace = trace_of(error)
+            logger.error("the %s dictionaries cannot be loaded\n%s", language.value, trace)
