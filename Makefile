@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 MANAGE := $(BIN)/python manage.py
 
-.PHONY: help voices setup run say test check format lock system-deps setup-dev clean
+.PHONY: help voices native setup run say test check format lock system-deps setup-dev clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -34,9 +34,13 @@ $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 
-setup: $(VENV)/.installed voices ## Install into .venv, nothing else
+# Without a compiler torch computes: the command says so in a line and set-up goes on.
+native: $(VENV)/.installed
+	@$(BIN)/python -m tts.engines.chattts.native.build || true
 
-setup-dev: $(VENV)/.installed-dev voices
+setup: $(VENV)/.installed voices native ## Install into .venv, nothing else
+
+setup-dev: $(VENV)/.installed-dev voices native
 
 run: setup ## Start the whole platform and print how to speak with it
 	@exec $(MANAGE) serve

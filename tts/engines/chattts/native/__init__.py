@@ -1,0 +1,1 @@
+"""The decoder in C++, compiled for the machine that it runs on."""

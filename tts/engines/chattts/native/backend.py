@@ -1,0 +1,185 @@
+"""The decoder by our own C++, behind the interface that the step loop knows."""
+
+import threading
+import weakref
+
+import numpy as np
+
+from tts.engines.chattts.backend import (
+    CacheShape,
+    Floats,
+    GptWeights,
+    Ints,
+    Precision,
+)
+from tts.engines.chattts.config import GptConfig
+from tts.engines.chattts.native.binding import (
+    Array,
+    InstructionSet,
+    Layer,
+    Library,
+    NativeError,
+    Shape,
+    library,
+)
+
+_MOST_ROWS = 64
+
+
+class PackedWeights:
+    """The weights as the kernels read them, for any number of backends.
+
+    Keeps nothing of the arrays that it is made from. Freed with the last of it and its backends.
+    Raises ValueError for weights of another shape than `config` or with values that are not
+    finite, MemoryError, and NativeError where this machine cannot compute them.
+    """
+
+    def __init__(
+        self,
+        weights: GptWeights,
+        config: GptConfig,
+        precision: Precision,
+        instruction_set: InstructionSet = InstructionSet.BEST,
+    ) -> None:
+        if len(weights.layers) != config.layers:
+            raise ValueError(f"{len(weights.layers)} layers given, {config.layers} configured")
+        self.config = config
+        self.precision = precision
+        self.library: Library = library()
+        self.outputs = config.codebooks * config.audio_tokens
+        chosen = self.library.supports(precision, instruction_set)
+        if chosen is None:
+            raise NativeError(_unsuitable(precision))
+        self.instruction_set = chosen
+        shape = Shape(
+            config.layers,
+            config.hidden,
+            config.heads,
+            config.intermediate,
+            self.outputs,
+            config.norm_epsilon,
+            config.rope_theta,
+        )
+        self.handle = self.library.weights_create(shape, precision, instruction_set)
+        self._free = weakref.finalize(self, self.library.weights_free, self.handle)
+        self._pack(weights)
+
+    @property
+    def bytes(self) -> int:
+        """Memory that the packed weights take."""
+        return self.library.weights_bytes(self.handle)
+
+    def _pack(self, weights: GptWeights) -> None:
+        for index, layer in enumerate(weights.layers):
+            # The names keep converted copies alive until they are packed.
+            arrays = [
+                np.ascontiguousarray(values, dtype=np.float32)
+                for values in (
+                    layer.input_norm,
+                    layer.qkv,
+                    layer.attention,
+                    layer.output_norm,
+                    layer.gate_up,
+                    layer.down,
+                )
+            ]
+            try:
+                self.library.weights_layer(self.handle, index, Layer(*map(Array.of, arrays)))
+            except ValueError as error:
+                raise ValueError(f"layer {index}: {error}") from error
+        norm = np.ascontiguousarray(weights.norm, dtype=np.float32)
+        heads = np.ascontiguousarray(weights.heads, dtype=np.float32)
+        self.library.weights_output(self.handle, Array.of(norm), Array.of(heads))
+
+
+class NativeBackend:
+    """A decoder with its own cache and `threads` threads, its caller among them.
+
+    Keys and values are kept in the precision of the weights. Threads sleep between calls that
+    are more than a moment apart.
+    """
+
+    def __init__(
+        self,
+        weights: GptWeights | PackedWeights,
+        config: GptConfig,
+        cache: CacheShape,
+        precision: Precision,
+        threads: int,
+    ) -> None:
+        """Pack the weights, unless they are packed already, and reserve the cache.
+
+        Raises ValueError, MemoryError and NativeError as PackedWeights does, and for a cache or
+        threads out of range.
+        """
+        packed = (
+            weights
+            if isinstance(weights, PackedWeights)
+            else PackedWeights(weights, config, precision)
+        )
+        if packed.config != config or packed.precision is not precision:
+            raise ValueError("the packed weights are of another configuration or precision")
+        self.cache = cache
+        self.max_rows = _MOST_ROWS
+        self.threads = threads
+        self.instruction_set = packed.instruction_set
+        self.weight_bytes = packed.bytes
+        self._hidden = config.hidden
+        self._outputs = packed.outputs
+        self._library = packed.library
+        self._lock = threading.Lock()
+        self._decoder = self._library.decoder_create(
+            packed.handle, precision, cache.slots, cache.positions, threads
+        )
+        self._free = weakref.finalize(self, self._library.decoder_free, self._decoder)
+
+    @staticmethod
+    def available(precision: Precision = Precision.FP32) -> str | None:
+        """None when it can be used here, else the reason. May compile for some seconds."""
+        try:
+            found = library().supports(precision, InstructionSet.BEST)
+        except NativeError as error:
+            return str(error)
+        return None if found is not None else _unsuitable(precision)
+
+    @property
+    def cache_bytes(self) -> int:
+        """Bytes of memory that the cache takes."""
+        with self._lock:
+            self._require_open()
+            return self._library.decoder_cache_bytes(self._decoder)
+
+    def forward(
+        self, inputs: Floats, slots: Ints, positions: Ints, heads: int
+    ) -> tuple[Floats, Floats]:
+        """Compute rows; see GptBackend. More than `max_rows` are computed in parts."""
+        rows = len(slots)
+        if inputs.shape != (rows, self._hidden):
+            raise ValueError(f"inputs are {inputs.shape}, expected {(rows, self._hidden)}")
+        if slots.shape != (rows,) or positions.shape != (rows,):
+            raise ValueError(f"{slots.shape} slots and {positions.shape} positions: one a row each")
+        if slots.dtype != np.int32 or positions.dtype != np.int32:
+            raise ValueError(f"slots and positions are int32, not {slots.dtype}, {positions.dtype}")
+        if not 0 <= heads <= rows:
+            raise ValueError(f"logits of {heads} rows, there are {rows}")
+        inputs = np.ascontiguousarray(inputs, dtype=np.float32)
+        slots, positions = np.ascontiguousarray(slots), np.ascontiguousarray(positions)
+        hidden = np.empty((rows, self._hidden), np.float32)
+        logits = np.empty((heads, self._outputs), np.float32)
+        with self._lock:
+            self._require_open()
+            self._library.decoder_forward(self._decoder, inputs, slots, positions, hidden, logits)
+        return hidden, logits
+
+    def close(self) -> None:
+        """Free the cache, the threads and the hold of the weights; from any thread, repeatedly."""
+        with self._lock:
+            self._free()
+
+    def _require_open(self) -> None:
+        if not self._free.alive:
+            raise ValueError("the backend is closed")
+
+
+def _unsuitable(precision: Precision) -> str:
+    return f"this processor has no instructions for {precision}: AVX2 with FMA is the least"

@@ -1,0 +1,60 @@
+// The C boundary: opaque handles, codes and messages, no exceptions.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(GPT_BUILDING)
+#define GPT_API __attribute__((visibility("default")))
+#else
+#define GPT_API
+#endif
+
+extern "C" {
+
+typedef struct gpt_weights gpt_weights;
+typedef struct gpt_decoder gpt_decoder;
+
+enum { GPT_OK = 0, GPT_INVALID = 1, GPT_NO_MEMORY = 2, GPT_FAILED = 3 };
+
+typedef struct {
+  int32_t layers, hidden, heads, intermediate, outputs;
+  float norm_epsilon, rope_theta;
+} gpt_shape;
+
+typedef struct {
+  const float* data;
+  size_t count;
+} gpt_array;
+
+typedef struct {
+  gpt_array input_norm, qkv, attention, output_norm, gate_up, down;
+} gpt_layer;
+
+// What the calling thread's last failed call had to say.
+GPT_API const char* gpt_message(void);
+
+// Whether weights of this precision (fp32 0, bf16 1, int8 2) can be multiplied with this
+// instruction set (best 0, avx2 1, avx512 2). Returns the set that would be used, 0 for none.
+GPT_API int32_t gpt_supports(int32_t precision, int32_t instruction_set);
+
+GPT_API int32_t gpt_weights_create(const gpt_shape* shape, int32_t precision,
+                                   int32_t instruction_set, gpt_weights** created);
+GPT_API int32_t gpt_weights_layer(gpt_weights* weights, int32_t index, const gpt_layer* layer);
+GPT_API int32_t gpt_weights_output(gpt_weights* weights, gpt_array norm, gpt_array heads);
+GPT_API size_t gpt_weights_bytes(const gpt_weights* weights);
+// Decoders that use them keep them until they are freed themselves.
+GPT_API void gpt_weights_free(gpt_weights* weights);
+
+GPT_API int32_t gpt_decoder_create(const gpt_weights* weights, int32_t cache_precision,
+                                   int32_t slots, int32_t positions, int32_t threads,
+                                   gpt_decoder** created);
+// inputs (rows, hidden), hidden likewise, logits (heads, outputs); counts are those of the arrays.
+GPT_API int32_t gpt_decoder_forward(gpt_decoder* decoder, gpt_array inputs, const int32_t* slots,
+                                    const int32_t* positions, size_t rows, size_t heads,
+                                    float* hidden, size_t hidden_count, float* logits,
+                                    size_t logits_count);
+GPT_API size_t gpt_decoder_cache_bytes(const gpt_decoder* decoder);
+GPT_API void gpt_decoder_free(gpt_decoder* decoder);
+
+}  // extern "C"

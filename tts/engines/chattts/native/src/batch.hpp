@@ -1,0 +1,28 @@
+// The rows of one call, put in order: by slot, then by position.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace gpt {
+
+struct Row {
+  int slot;
+  int position;
+  int index;  // in the call's arrays
+};
+
+// Neighbours in the batch that share the reading of their slot's cache.
+struct Tile {
+  int first;
+  int rows;
+};
+
+// Throws InvalidArgument when a slot or position is out of range or comes twice.
+std::vector<Row> order_rows(const int32_t* slots, const int32_t* positions, int count,
+                            int slot_limit, int position_limit);
+
+// Cuts neighbours of one slot into tiles of at most kTileRows.
+void find_tiles(const Row* rows, int count, std::vector<Tile>& tiles);
+
+}  // namespace gpt

@@ -1,0 +1,69 @@
+// What every kernel needs of vectors: exponentials, bfloat16, bytes with a scale.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace gpt {
+namespace {
+
+// e^x to about one part in 10^7, for x from -87 to 88; beyond, the value at the border. The
+// polynomial is that of Cephes' expf.
+template <class S>
+inline typename S::Floats exponential(typename S::Floats x) {
+  x = S::minimum(S::maximum(x, S::all(-87.0f)), S::all(88.0f));
+  const auto n = S::round(S::multiply(x, S::all(1.44269504f)));
+  auto r = S::multiply_add(n, S::all(-0.693359375f), x);
+  r = S::multiply_add(n, S::all(2.12194440e-4f), r);
+  auto p = S::all(1.9875691500e-4f);
+  p = S::multiply_add(p, r, S::all(1.3981999507e-3f));
+  p = S::multiply_add(p, r, S::all(8.3334519073e-3f));
+  p = S::multiply_add(p, r, S::all(4.1665795894e-2f));
+  p = S::multiply_add(p, r, S::all(1.6666665459e-1f));
+  p = S::multiply_add(p, r, S::all(5.0000001201e-1f));
+  p = S::multiply_add(p, S::multiply(r, r), S::add(r, S::all(1.0f)));
+  return S::scale_by_power(p, n);
+}
+
+// To nearest, ties to even; what is not a number stays so.
+inline uint16_t to_bfloat16(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((bits >> 16) | 0x40u);
+  return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+constexpr float kByteLimit = 127.0f;
+// Keeps the scale of a row of zeros finite.
+constexpr float kLeastMagnitude = 1e-20f;
+
+template <class S>
+inline float largest_magnitude(const float* values, int count) {
+  auto most = S::all(kLeastMagnitude);
+  for (int i = 0; i < count; i += S::lanes) {
+    most = S::maximum(most, S::absolute(S::load(values + i)));
+  }
+  return S::largest(most);
+}
+
+// Bytes whose largest is 127, times the scale that is returned, are the values; `bias` takes the
+// bytes' sum times -byte_bias, which a product of biased bytes has to start from.
+template <class S>
+inline float quantise(const float* values, int count, typename S::ByteActivation* bytes,
+                      int32_t* bias) {
+  const float magnitude = largest_magnitude<S>(values, count);
+  const auto factor = S::all(kByteLimit / magnitude);
+  auto total = S::all_ints(0);
+  for (int i = 0; i < count; i += S::lanes) {
+    const auto rounded = S::to_ints(S::multiply(S::load(values + i), factor));
+    total = S::add_ints(total, rounded);
+    S::store_byte_activations(bytes + i, rounded);
+  }
+  // Unsigned, since numbers that are not finite may overflow here.
+  *bias = static_cast<int32_t>(0u - S::byte_bias * static_cast<uint32_t>(S::sum_ints(total)));
+  return magnitude / kByteLimit;
+}
+
+}  // namespace
+}  // namespace gpt
