@@ -2,17 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from tts.text.breaks import View
-from tts.text.characters import LINE_BREAKS, combining, is_han
+from tts.text.characters import LINE_BREAKS, combining
 from tts.text.controls import LONGEST_CONTROL, ControlKind
 from tts.text.known import Level, Step
 from tts.text.links import DANGLING_TARGET
+from tts.text.sizes import SCALE, size_of
 from tts.text.split_config import SplitConfig, SplitMode
-
-_SCALE = 2  # sizes are whole numbers of half letters
-_HEAVY = frozenset("%$€£¥￥&+=@#<>°℃℉×÷±≈‰→")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +49,9 @@ class _Scan:
                 # No size: it is not read, and pieces of it would be.
                 self.skip(target.end(), 0)
                 continue
-            size, sounds = _size(text[self.at])
+            size = size_of(text[self.at])
             self.sizes.append(self.sizes[-1] + size)
-            self.sounding.append(self.sounding[-1] + (size if sounds else 0))
+            self.sounding.append(self.sounding[-1] + (size if text[self.at].isalnum() else 0))
             self.at += 1
 
     def skip(self, to: int, size: int) -> None:
@@ -80,14 +77,6 @@ class _Scan:
         return new
 
 
-@lru_cache(maxsize=8192)
-def _size(character: str) -> tuple[int, bool]:
-    sounds = character.isalnum()
-    if is_han(character) or character.isdigit() or character in _HEAVY:
-        return 5, sounds
-    return (3 if character.isupper() else 2), sounds
-
-
 class Splitter:
     """Finds the pieces of a text; each is final as soon as it is given out.
 
@@ -98,8 +87,8 @@ class Splitter:
 
     def __init__(self, config: SplitConfig) -> None:
         self._config = config
-        self._max = config.max_chars * _SCALE
-        self._min = config.min_chars * _SCALE
+        self._max = config.max_chars * SCALE
+        self._min = config.min_chars * SCALE
         self._buffer = ""
         self._base = 0  # place of the buffer's first character in the original
         self._spoken = 0  # size of all pieces since the start or the last flush
@@ -178,7 +167,7 @@ class Splitter:
         if end is None:
             return None
         if end > scan.at:
-            scan.skip(end, _SCALE * (end - scan.at))
+            scan.skip(end, SCALE * (end - scan.at))
         return end if scan.sizes[end - scan.first] <= self._max else scan.end
 
     def _scan_end(self, view: View) -> int | None:
@@ -202,7 +191,7 @@ class Splitter:
         if control is None:
             scan.advance(self._buffer, step.next)
         else:
-            scan.skip(step.next, _SCALE * (step.next - scan.at))
+            scan.skip(step.next, SCALE * (step.next - scan.at))
         return self._decide(None)
 
     def _take_step(self, step: Step) -> int | None:
@@ -228,7 +217,7 @@ class Splitter:
         return self._best_cut() or self._hard_cut(scan)
 
     def _decide_soft(self, size: int, new: _Break | None) -> int | None:
-        first = self._config.first_max_chars * _SCALE
+        first = self._config.first_max_chars * SCALE
         soft = min(self._max, max(first, int(self._spoken * self._config.growth)))
         if size <= soft or soft >= self._max:
             return None

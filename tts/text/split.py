@@ -5,8 +5,10 @@ from collections.abc import Iterable, Iterator
 from tts.text.characters import check_scripts
 from tts.text.compose import Composed, compose
 from tts.text.controls import Control, check_controls
+from tts.text.parts import parts_of
 from tts.text.pieces import Piece, Splitter
 from tts.text.segment import Language, Mark, Segment
+from tts.text.sizes import SCALE
 from tts.text.split_config import SplitConfig, SplitMode
 from tts.text.validate import check_characters
 
@@ -37,7 +39,9 @@ class Segmenter:
     """
 
     def __init__(self, config: SplitConfig | None = None, language: Language | None = None) -> None:
-        self._splitter = Splitter(config or SplitConfig())
+        config = config or SplitConfig()
+        self._splitter = Splitter(config)
+        self._most = config.max_chars * SCALE * 5 // 4
         self._language = language
         self._before: Language | None = None
         self._index = 0
@@ -87,18 +91,22 @@ class Segmenter:
             )
             self._hold(composed.prompts_before)
             if composed.spans:
-                yield self._segment(piece, composed)
+                yield from self._made(piece, composed)
             else:
                 self._waiting += composed.marks
             self._hold(composed.prompts_after)
 
-    def _segment(self, piece: Piece, composed: Composed) -> Segment:
+    def _made(self, piece: Piece, composed: Composed) -> Iterator[Segment]:
+        """One segment, or several where few characters are long to speak."""
         end = piece.start + len(piece.text)
-        prompt = tuple(self._prompt[family] for family in sorted(self._prompt))
-        marks, self._waiting = self._waiting + composed.marks, ()
-        index, self._index = self._index, self._index + 1
         self._before = composed.spans[-1].language
-        return Segment(index, piece.text, composed.spans, piece.start, end, marks, prompt)
+        for part in parts_of(composed, piece.start, end, self._most):
+            source = piece.text[part.start - piece.start : part.end - piece.start]
+            self._hold(c for c in composed.prompts_after if c.start < part.spans[0].start)
+            prompt = tuple(self._prompt[family] for family in sorted(self._prompt))
+            marks, self._waiting = self._waiting + part.marks, ()
+            index, self._index = self._index, self._index + 1
+            yield Segment(index, source, part.spans, part.start, part.end, marks, prompt)
 
     def _hold(self, prompts: Iterable[Control]) -> None:
         self._prompt.update((control.family, control.token) for control in prompts)

@@ -16,12 +16,14 @@ class SplitMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SplitConfig:
-    """Sizes count Latin letters; a Chinese character, a digit or a symbol that is read as a word
-    counts 2.5, a capital letter 1.5.
+    """Sizes count Latin letters; a Chinese character counts 3.5, a digit, a capital letter or a
+    symbol that is read as a word 2.5.
 
-    So 200 is about 200 letters of English, or 80 Chinese characters: 13-18 s of
-    speech and within the 510 phonemes that Kokoro takes. No segment has more
-    code points than `max_chars`.
+    So 200 is about 200 letters of English, or 57 Chinese characters: 10-14 s of
+    speech and about 250 of Kokoro's phonemes (it takes 510, but keeps 1.1-1.5 GB of
+    memory after such a call). What is longer once it is in words, by a quarter, is
+    cut between those. No segment has more code points than `max_chars`, the targets
+    of links aside.
 
     `first_max_chars`: the first segment of a text, and after a flush, is cut
     after a clause when its sentence is longer, so that sound comes early.

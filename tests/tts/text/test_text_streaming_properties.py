@@ -14,6 +14,7 @@ _PARTS = st.sampled_from(
     [
         *("Hello", "world", "Dr.", "U.S.", "e.g.", "3.14", "1.", "$5.30", "etc.", "No.", "a", "I"),
         *("今天", "天气", "很好", "2026年", "TTS", "x" * 70, "我" * 30, "don't", "2,000", "9:30PM"),
+        *("$7,777,777.77 ", "2024-11-27", "www.a-b.com/c_d", "17,777,777元"),
         *(" ", " ", " ", "\n", "\n\n", "\t", ". ", ", ", "。", "，", "！", "？", "...", "……", "、"),
         *(
             "”",
@@ -40,7 +41,7 @@ _PARTS = st.sampled_from(
 _BRACKETS = st.sampled_from(
     [
         *("[laugh]", "[Lbreak]", "[speed_2]", "[speed_9]", "[oral_1]", "[break_7]", "[Stts]"),
-        *("[", "]", "[lau", "gh]", "[speed_", "1]", "\\", "(", "[x](https://a.b/c)", "](", "/d)"),
+        *("[", "]", "[lau", "gh]", "[speed", "_1]", "\\", "(", "[x](https://a.b/c)", "](", "/d)"),
     ]
 )
 _TEXTS = st.lists(_PARTS, max_size=60).map("".join)
