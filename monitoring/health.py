@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from channels.db import database_sync_to_async
 from django.db import connection
 from django.http import HttpRequest, JsonResponse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_safe
 
 from coordination.connection import redis_async
 from models_registry.selectors import versions_with_weight
@@ -25,11 +27,15 @@ class Check:
     detail: str = ""
 
 
+@csrf_exempt
+@require_safe
 async def healthz(request: HttpRequest) -> JsonResponse:
     """Alive: the event loop answers."""
     return JsonResponse({"status": "ok"})
 
 
+@csrf_exempt
+@require_safe
 async def readyz(request: HttpRequest) -> JsonResponse:
     """Ready: not stopping, database, Redis, and a worker with every version that has traffic."""
     checks = await readiness()

@@ -2,8 +2,9 @@
 
 import structlog
 from django.conf import settings
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import DisallowedHost, RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views import defaults
 from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
@@ -11,7 +12,7 @@ from ninja.errors import HttpError, ValidationError
 from coordination.clipping import clipped
 from tts.api import catalogue, speech, tokens
 from tts.engine.traces import trace_of
-from tts.speech.errors import BodyTooLarge, PathNotFound, SpeechError
+from tts.speech.errors import BadRequest, BodyTooLarge, PathNotFound, SpeechError, UnknownHost
 from tts.speech.problem import Problem, kind_of, problem_of
 from voicehost.json_body import JsonBody
 
@@ -42,9 +43,29 @@ def problem_response(problem: Problem) -> HttpResponse:
 # Keys are no cookies: a wrong address must say so, not speak of a missing CSRF cookie.
 @csrf_exempt
 def unknown_url(request: HttpRequest) -> HttpResponse:
-    """The answer below /v1/ where nothing is."""
+    """The answer at every address where nothing is, but for the admin's."""
     error = PathNotFound(f"There is no {str(request.method)[:16]} {clipped(request.path)}.")
     return problem_response(problem_of(error))
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """The answer to a request that Django refuses before any view."""
+    if is_page(request):
+        return defaults.bad_request(request, exception)
+    unknown = isinstance(exception, DisallowedHost)
+    return problem_response(problem_of(UnknownHost() if unknown else BadRequest()))
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """The answer where a view outside of the API failed; Django has logged why."""
+    if is_page(request):
+        return defaults.server_error(request)
+    return problem_response(problem_of(Exception()))
+
+
+def is_page(request: HttpRequest) -> bool:
+    """Whether people read what is at this address: the admin. Elsewhere programs do."""
+    return request.path.startswith("/admin/")
 
 
 @api.exception_handler(Exception)

@@ -14,7 +14,8 @@ class Environment:
     """The settings an operator gives by environment, with their defaults applied.
 
     `redis_url` is the server in force, `redis_given` the one that was asked for:
-    "" where the embedded one is to run. `given` names the variables that were set.
+    "" where the embedded one is to run. `allowed_hosts` are those beside the machine's
+    own. `given` names the variables that were set.
     """
 
     var_dir: Path
@@ -68,7 +69,7 @@ def environment_read() -> Environment:
         asgi_server=env.str("ASGI_SERVER", default="daphne"),
         secret_key=env.str("SECRET_KEY", default="") or _secret_key(var_dir),
         public_catalogue=env.bool("PUBLIC_CATALOGUE", default=False),
-        allowed_hosts=tuple(env.list("ALLOWED_HOSTS", default=["*"])),
+        allowed_hosts=tuple(env.list("ALLOWED_HOSTS", default=[])),
         cors_origins=tuple(env.list("CORS_ORIGINS", default=[])),
         csrf_trusted_origins=tuple(env.list("CSRF_TRUSTED_ORIGINS", default=[])),
         log_level=env.str("LOG_LEVEL", default="INFO").upper(),

@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, path, re_path
 
 from monitoring.health import healthz, readyz
-from voicehost.api import api, unknown_url
+from voicehost.api import api, bad_request, server_error, unknown_url
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
@@ -12,5 +12,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("readyz", readyz, name="readyz"),
     path("v1/", unknown_url),
     path("v1/", api.urls),
-    re_path(r"^v1/", unknown_url),
+    # Not below admin/, which has pages of its own for people, and redirects to its slash.
+    re_path(r"^(?!admin(?:/|$))", unknown_url),
 ]
+handler400 = bad_request
+handler500 = server_error

@@ -38,7 +38,8 @@ def whole(target: Target, path: str = PATH, version: str = "1.1", *headers: str)
     "path",
     ["/v1//audio/speech", "/v1/audio/speech/", "/v1/audio/../audio/speech", "/v1/./audio/speech",
      "/v1/audio/speech;a=b", "/v1/audio/speech%00", "/v1/audio/speech%20",
-     "/v1/audio/speech%0d%0aX:1", "/v1/audio/speech/stream", "/v1/nothing", "/v1/", "/v1/models/"],
+     "/v1/audio/speech%0d%0aX:1", "/v1/audio/speech/stream", "/v1/nothing", "/v1/", "/v1/models/",
+     "/", "/nothing", "/healthz/", "/static/nothing.css"],
 )  # fmt: skip
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
 def test_address_where_nothing_is(target: Target, path: str, method: str) -> None:
@@ -66,10 +67,26 @@ def test_method_that_means_nothing(target: Target, method: str) -> None:
         assert message.startswith(f"{method} is not allowed here; use ")
 
 
+@pytest.mark.parametrize("method", ["POST", "DELETE", "OPTIONS", "FLY"])
+def test_health_is_only_read(target: Target, method: str) -> None:
+    response = target.raw(whole(target, "/readyz").replace(b"POST", method.encode(), 1))
+    envelope_check(json.loads(response.body), 405, "method_not_allowed")
+    assert response.getheader("Allow") == "GET, HEAD"
+
+
 def test_wrong_method_of_a_list(target: Target) -> None:
     response = target.http.post("/v1/models", json={}, headers=target.headers())
     assert "use GET" in error_of(response, 405, "method_not_allowed")
     assert response.headers["allow"] == "GET"
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example:80"])
+def test_host_that_is_not_served(target: Target, host: str) -> None:
+    head = f"GET /v1/models HTTP/1.1\r\nHost: {host}\r\n\r\n"
+    response = target.raw(head.encode())
+    envelope_check(json.loads(response.body), 400, "unknown_host")
+    assert response.status == 400
+    assert (response.getheader("X-Request-Id") or "").startswith("req_")
 
 
 def test_head_has_no_body(target: Target) -> None:

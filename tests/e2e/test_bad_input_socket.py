@@ -157,38 +157,45 @@ def test_oversized_frame(client: Abuser) -> None:
 
 
 @pytest.mark.parametrize(
-    ("frame", "code"),
+    ("frame", "code", "param"),
     [
-        ("", "invalid_json"), ("{", "invalid_json"), ("hello", "invalid_json"),
-        ('{"type": "ping"}x', "invalid_json"), ("[" * 5_000, "invalid_message"),
-        ('{"type": "input_text.append", "text": "\\ud800"}', "invalid_character"),
-        ('{"type": "playback.position", "ms": NaN}', "invalid_json"),
-        ("null", "invalid_message"), ("[]", "invalid_message"), ("1", "invalid_message"),
-        ("{}", "invalid_message"), ('{"type": 5}', "invalid_message"),
-        ('{"type": "fly"}', "invalid_message"),
-        ('{"type": "ping", "type": "session.close"}', "invalid_message"),
-        ('{"type": "input_text.append"}', "invalid_message"),
-        ('{"type": "input_text.append", "text": 5}', "invalid_message"),
-        ('{"type": "input_text.append", "text": null}', "invalid_message"),
-        ('{"type": "input_text.append", "text": "a", "context_id": ""}', "invalid_message"),
-        ('{"type": "input_text.append", "text": "a", "context_id": "a b"}', "invalid_message"),
-        ('{"type": "input_text.end", "context_id": "%s"}' % ("x" * 65), "invalid_message"),
-        ('{"type": "input_text.flush", "flush_id": "%s"}' % ("x" * 65), "invalid_message"),
-        ('{"type": "ping", "event_id": "%s"}' % ("x" * 65), "invalid_message"),
-        ('{"type": "playback.position", "ms": -1}', "invalid_message"),
-        ('{"type": "playback.position", "ms": 1e400}', "invalid_message"),
-        ('{"type": "playback.position"}', "invalid_message"),
-        ('{"type": "session.update", "speed": "fast"}', "invalid_message"),
-        ('{"type": "session.update", "voice": {"id": 5}}', "invalid_message"),
-        ('{"type": "session.update", "seed": 1.5}', "invalid_message"),
-        ('{"type": "session.update", "max_buffer_delay_ms": 99}', "invalid_message"),
-        ('{"type": "session.update", "audio_transport": "pigeon"}', "invalid_message"),
+        ("", "invalid_json", None), ("{", "invalid_json", None), ("hello", "invalid_json", None),
+        ('{"type": "ping"}x', "invalid_json", None), ("[" * 5_000, "invalid_message", None),
+        ('{"type": "input_text.append", "text": "\\ud800"}', "invalid_character", "text"),
+        ('{"type": "playback.position", "ms": NaN}', "invalid_json", None),
+        ("null", "invalid_message", None), ("[]", "invalid_message", None),
+        ("1", "invalid_message", None),
+        ("{}", "invalid_message", "type"), ('{"type": 5}', "invalid_message", "type"),
+        ('{"type": "fly"}', "invalid_message", "type"),
+        ('{"type": "ping", "type": "session.close"}', "invalid_message", "type"),
+        ('{"type": "input_text.append"}', "invalid_message", "text"),
+        ('{"type": "input_text.append", "text": 5}', "invalid_message", "text"),
+        ('{"type": "input_text.append", "text": null}', "invalid_message", "text"),
+        ('{"type": "input_text.append", "text": "a", "context_id": ""}', "invalid_message",
+         "context_id"),
+        ('{"type": "input_text.append", "text": "a", "context_id": "a b"}', "invalid_message",
+         "context_id"),
+        ('{"type": "input_text.end", "context_id": "%s"}' % ("x" * 65), "invalid_message",
+         "context_id"),
+        ('{"type": "input_text.flush", "flush_id": "%s"}' % ("x" * 65), "invalid_message",
+         "flush_id"),
+        ('{"type": "ping", "event_id": "%s"}' % ("x" * 65), "invalid_message", "event_id"),
+        ('{"type": "playback.position", "ms": -1}', "invalid_message", "ms"),
+        ('{"type": "playback.position", "ms": 1e400}', "invalid_message", "ms"),
+        ('{"type": "playback.position"}', "invalid_message", "ms"),
+        ('{"type": "session.update", "speed": "fast"}', "invalid_message", "speed"),
+        ('{"type": "session.update", "voice": {"id": 5}}', "invalid_message", "voice"),
+        ('{"type": "session.update", "seed": 1.5}', "invalid_message", "seed"),
+        ('{"type": "session.update", "max_buffer_delay_ms": 99}', "invalid_message",
+         "max_buffer_delay_ms"),
+        ('{"type": "session.update", "audio_transport": "pigeon"}', "invalid_message",
+         "audio_transport"),
     ],
     ids=lambda value: value[:60] if isinstance(value, str) else None,
 )  # fmt: skip
-def test_frame_that_is_no_message(client: Abuser, frame: str, code: str) -> None:
+def test_frame_that_is_no_message(client: Abuser, frame: str, code: str, param: str | None) -> None:
     client.connection.send(frame)
-    assert client.error(code)["fatal"] is False
+    assert client.error(code, param=param)["fatal"] is False
     client.is_fine()
 
 

@@ -54,9 +54,7 @@ async def model_get(request: HttpRequest, model_id: str) -> ModelObject:
 async def audio_models_list(request: HttpRequest) -> AudioModelList:
     """The same models in another shape."""
     models = await _models(caller_of(request))
-    return AudioModelList(
-        models=[AudioModel(id=item.name, name=item.description or item.name) for item in models]
-    )
+    return AudioModelList(models=[AudioModel(id=item.name, name=item.name) for item in models])
 
 
 @router.get(

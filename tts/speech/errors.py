@@ -10,6 +10,8 @@ SpeechError
 ├── UnsupportedMedia      the body's Content-Type or Content-Encoding is not taken
 ├── MethodNotAllowed      the HTTP method has no meaning here
 ├── PathNotFound          there is nothing at this address
+├── UnknownHost           the Host header names a host that is not served here
+├── BadRequest            the request cannot be read
 ├── NoAudio               the engine finished without a sample
 ├── ListenerStalled       the listener took nothing for too long
 ├── ServerStopping        this process takes nothing new
@@ -123,6 +125,24 @@ class PathNotFound(SpeechError):
     status = 404
     code = "unknown_url"
     kind = "not_found_error"
+
+
+class UnknownHost(SpeechError):
+    """The Host header names a host that is not served here."""
+
+    code = "unknown_host"
+
+    def __init__(self) -> None:
+        super().__init__("This Host is not served here; ALLOWED_HOSTS says which are.")
+
+
+class BadRequest(SpeechError):
+    """The request cannot be read."""
+
+    code = "bad_request"
+
+    def __init__(self) -> None:
+        super().__init__("The request cannot be served as it stands.")
 
 
 class NoAudio(SpeechError):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import singledispatch
 
-from django.db import DatabaseError, InterfaceError
+from django.db import InterfaceError, OperationalError
 from redis.exceptions import RedisError
 
 from models_registry.errors import RegistryError
@@ -122,10 +122,11 @@ def _tenant(error: TenantError) -> Problem:
     )
 
 
+# Of the database, these only: a broken constraint or statement is a defect, and no wait mends it.
 @problem_of.register(RedisError)
-@problem_of.register(DatabaseError)
+@problem_of.register(OperationalError)
 @problem_of.register(InterfaceError)
-def _outage(error: RedisError | DatabaseError | InterfaceError) -> Problem:
+def _outage(error: RedisError | OperationalError | InterfaceError) -> Problem:
     return Problem(
         503,
         "The service is not available right now.",

@@ -6,6 +6,7 @@ import environ
 from corsheaders.defaults import default_headers
 
 from voicehost.env import ROOT, environment_read
+from voicehost.hosts import LocalHosts
 from voicehost.logs import logging_config
 from voicehost.settings.unfold import UNFOLD as UNFOLD
 
@@ -13,6 +14,7 @@ ENVIRONMENT = environment_read()
 VAR_DIR = ENVIRONMENT.var_dir
 SECRET_KEY = ENVIRONMENT.secret_key
 ALLOWED_HOSTS = list(ENVIRONMENT.allowed_hosts)
+LOCAL_HOSTS: LocalHosts | None = None
 CSRF_TRUSTED_ORIGINS = list(ENVIRONMENT.csrf_trusted_origins)
 
 INSTALLED_APPS = [
@@ -44,8 +46,9 @@ MIDDLEWARE = [
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "corsheaders.middleware.CorsMiddleware",
     "voicehost.middleware.RequestLog",
+    "corsheaders.middleware.CorsMiddleware",
+    "voicehost.middleware.host_guard",
     "voicehost.middleware.method_envelope",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

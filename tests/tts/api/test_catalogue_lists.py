@@ -35,7 +35,7 @@ async def test_one_model(api: Api) -> None:
 
 async def test_audio_models_have_id_and_name(api: Api) -> None:
     response = await api.get("/v1/audio/models")
-    assert response.json() == {"models": [{"id": "demo", "name": "A demonstration"}]}
+    assert response.json() == {"models": [{"id": "demo", "name": "demo"}]}
 
 
 async def test_voices_are_objects_whose_id_is_the_voice(api: Api) -> None:

@@ -1,7 +1,14 @@
 """Every error becomes one envelope with the headers that clients retry by."""
 
 import pytest
-from django.db import InterfaceError, OperationalError
+from django.db import (
+    DataError,
+    IntegrityError,
+    InterfaceError,
+    OperationalError,
+    ProgrammingError,
+)
+from redis.exceptions import RedisError
 
 from models_registry.errors import RouteNotFound
 from tenants.errors import KeyUnknown, LimitExceeded, TierNotAllowed
@@ -26,8 +33,12 @@ from tts.text.errors import EmptyText, NoSpeakableText, TextTooLong
         (UnsupportedSampleRate("m"), 400, "invalid_request_error", "invalid_value", "sample_rate"),
         (EncodingFailed("m"), 500, "server_error", "encoding_failed", None),
         (QueueFull("m"), 503, "server_error", "queue_full", None),
+        (RedisError("secret"), 503, "server_error", "overloaded", None),
         (OperationalError("secret"), 503, "server_error", "overloaded", None),
         (InterfaceError("secret"), 503, "server_error", "overloaded", None),
+        (IntegrityError("secret"), 500, "server_error", "internal_error", None),
+        (ProgrammingError("secret"), 500, "server_error", "internal_error", None),
+        (DataError("secret"), 500, "server_error", "internal_error", None),
         (ValueError("secret"), 500, "server_error", "internal_error", None),
     ],
 )  # fmt: skip
