@@ -225,6 +225,7 @@ def test_setting_that_is_not_taken(client: Abuser, update: dict[str, Any], param
         ({"quality_tier": "gold"}, "Hi.", 400, "unknown_quality_tier", "quality_tier"),
         ({}, "a\0b", 400, "invalid_character", "input"),
         ({}, "Привет", 400, "unsupported_language", "input"),
+        ({}, "Go on [speed_12]now.", 400, "invalid_control_token", "input"),
         ({"voice": "english-only"}, "你好。", 400, "language_not_supported", "voice"),
     ],
 )  # fmt: skip

@@ -59,6 +59,12 @@ def test_character_that_is_no_text(target: Target, text: str, code: str, says: s
     assert says in error_of(target.post(input=text), 400, code, "input")
 
 
+def test_control_token_that_does_not_exist(target: Target) -> None:
+    response = target.post(input="Hello [laugh_7] you.")
+    message = error_of(response, 400, "invalid_control_token", "input")
+    assert "[laugh_0] to [laugh_2]" in message
+
+
 @pytest.mark.parametrize(
     ("text", "script"),
     [("Привет, мир", "Cyrillic"), ("مرحبا", "Arabic"),

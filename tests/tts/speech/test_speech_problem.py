@@ -16,7 +16,7 @@ from tts.audio.errors import EncodingFailed, UnsupportedSampleRate
 from tts.engine.errors import ERRORS, ErrorCode, QueueFull, SynthesisFailed
 from tts.speech.errors import InvalidParameter, MethodNotAllowed, NoAudio
 from tts.speech.problem import problem_of
-from tts.text.errors import EmptyText, NoSpeakableText, TextTooLong
+from tts.text.errors import EmptyText, InvalidControlToken, NoSpeakableText, TextTooLong
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,8 @@ from tts.text.errors import EmptyText, NoSpeakableText, TextTooLong
         (RouteNotFound("x"), 404, "not_found_error", "model_not_found", "model"),
         (EmptyText(), 400, "invalid_request_error", "missing_required_parameter", "input"),
         (NoSpeakableText(), 400, "invalid_request_error", "no_speakable_text", "input"),
+        (InvalidControlToken("[speed_12]", "speed", 9, 0), 400, "invalid_request_error",
+         "invalid_control_token", "input"),
         (TextTooLong(9, 8), 400, "invalid_request_error", "string_above_max_length", "input"),
         (InvalidParameter("m", param="speed"), 400, "invalid_request_error", "invalid_value",
          "speed"),
