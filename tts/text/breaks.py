@@ -31,6 +31,7 @@ _MOST_STOPS = 16
 _MOST_CLOSERS = 8
 _MOST_SPACES = 64
 _MOST_CONTROLS = 8
+_MOST_ABSORBED = 16
 _WORD_REACH = 24
 _WRAPPED_LINE = 60
 
@@ -58,8 +59,8 @@ class View(KnownText):
             return None
 
     def _absorb(self, end: int) -> int:
-        at = end
-        while at < min(end + _MOST_SPACES, len(self.text)):
+        at, count = end, 0
+        while count < _MOST_ABSORBED and at < min(end + _MOST_SPACES, len(self.text)):
             character = self.text[at]
             if character.isspace() and character not in LINE_BREAKS:
                 at += 1
@@ -68,7 +69,8 @@ class View(KnownText):
             if control is None or control.kind is not ControlKind.INLINE:
                 return end
             end = at = self._skip_closers(control.end)
-        if self.waits(at):
+            count += 1
+        if count < _MOST_ABSORBED and self.waits(at):
             raise Undecided
         return end
 

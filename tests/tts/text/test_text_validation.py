@@ -72,6 +72,8 @@ _HOSTILE = [
         "1e" * 2500,
         "年1月" * 1600,
     ),
+    *("[laugh]" * 700, "$5 [laugh] million " * 260, "一[laugh]1" * 500, "[laugh" * 800),
+    *("[x](a" + "b" * 4995, "](https://a.b/[laugh])" * 220, "[speed_1]" * 550),
     *("|" * 5000, "|-" * 2500, "1st" * 1600, "\u200d" * 5000, "👩\u200d" * 2500, "A1" * 2500),
 ]
 
@@ -81,6 +83,16 @@ def test_hostile_text_is_segmented_in_bounded_time(text: str) -> None:
     started = time.process_time()
     is_speakable(text)
     segment_text(text)
+    assert time.process_time() - started < 3.0
+
+
+@pytest.mark.parametrize("text", ["[laugh]" * 700, "[x](a" + "b" * 4995, "[a" * 2500])
+def test_hostile_brackets_one_by_one_cost_little(text: str) -> None:
+    segmenter = Segmenter()
+    started = time.process_time()
+    for character in text:
+        segmenter.append(character)
+    segmenter.flush()
     assert time.process_time() - started < 3.0
 
 
