@@ -1,0 +1,145 @@
+// Uses the decoder's C interface as Python does, for the sanitizers: all precisions and sets of
+// instructions, several threads, several decoders at once, and what must be refused.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "api.hpp"
+
+namespace {
+
+// Uneven on purpose: no width fills the panels of any set of instructions.
+constexpr gpt_shape kShape{2, 96, 2, 102, 37, 1e-6f, 10000.0f};
+constexpr int kSlots = 3, kPositions = 45, kLength = 41;
+
+void require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "failed: %s (%s)\n", what, gpt_message());
+  std::exit(1);
+}
+
+std::vector<float> random_values(size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> uniform(-0.2f, 0.2f);
+  std::vector<float> values(count);
+  for (float& value : values) value = uniform(random);
+  return values;
+}
+
+gpt_array array(const std::vector<float>& values) { return {values.data(), values.size()}; }
+
+gpt_weights* make_weights(int32_t precision, int32_t set) {
+  gpt_weights* weights = nullptr;
+  require(gpt_weights_create(&kShape, precision, set, &weights) == GPT_OK, "create weights");
+  const size_t h = static_cast<size_t>(kShape.hidden), f = static_cast<size_t>(kShape.intermediate);
+  const auto norm = random_values(h, 1), qkv = random_values(3 * h * h, 2);
+  const auto attention = random_values(h * h, 3), gate_up = random_values(2 * f * h, 4);
+  const auto down = random_values(h * f, 5);
+  const auto heads = random_values(static_cast<size_t>(kShape.outputs) * h, 6);
+  const gpt_layer layer{array(norm), array(qkv),     array(attention),
+                        array(norm), array(gate_up), array(down)};
+  gpt_decoder* early = nullptr;
+  require(gpt_decoder_create(weights, precision, 1, 1, 1, &early) == GPT_INVALID, "incomplete");
+  for (int i = 0; i < kShape.layers; ++i) {
+    require(gpt_weights_layer(weights, i, &layer) == GPT_OK, "pack a layer");
+  }
+  require(gpt_weights_layer(weights, kShape.layers, &layer) == GPT_INVALID, "one layer too many");
+  gpt_layer shorter = layer;
+  shorter.down.count -= 1;
+  require(gpt_weights_layer(weights, 0, &shorter) == GPT_INVALID, "a matrix too short");
+  require(gpt_weights_output(weights, array(norm), array(heads)) == GPT_OK, "pack the output");
+  require(gpt_weights_bytes(weights) > 0, "weights have bytes");
+  return weights;
+}
+
+struct Answer {
+  std::vector<float> hidden, logits;
+};
+
+Answer forward(gpt_decoder* decoder, const std::vector<float>& inputs,
+               const std::vector<int32_t>& slots, const std::vector<int32_t>& positions) {
+  Answer answer;
+  answer.hidden.resize(inputs.size());
+  answer.logits.resize(slots.size() * static_cast<size_t>(kShape.outputs));
+  require(gpt_decoder_forward(decoder, array(inputs), slots.data(), positions.data(), slots.size(),
+                              slots.size(), answer.hidden.data(), answer.hidden.size(),
+                              answer.logits.data(), answer.logits.size()) == GPT_OK,
+          "forward");
+  return answer;
+}
+
+// Two sequences in one call, in descending order of position; the same is expected of each alone.
+void check_rows(const gpt_weights* weights, int32_t cache, int threads) {
+  gpt_decoder *together = nullptr, *alone = nullptr;
+  require(gpt_decoder_create(weights, cache, kSlots, kPositions, threads, &together) == GPT_OK &&
+              gpt_decoder_create(weights, cache, 1, kPositions, 1, &alone) == GPT_OK,
+          "create decoders");
+  const size_t h = static_cast<size_t>(kShape.hidden);
+  const auto inputs = random_values(2 * kLength * h, 7);
+  std::vector<int32_t> slots, positions;
+  for (int i = 0; i < 2 * kLength; ++i) {
+    slots.push_back(i % 2 == 0 ? 2 : 0);
+    positions.push_back(kLength - 1 - i / 2);
+  }
+  const Answer batch = forward(together, inputs, slots, positions);
+  for (int32_t position = 0; position < kLength; ++position) {
+    const size_t row = static_cast<size_t>(2 * (kLength - 1 - position));
+    const std::vector<float> input(inputs.begin() + static_cast<long>(row * h),
+                                   inputs.begin() + static_cast<long>((row + 1) * h));
+    const Answer one = forward(alone, input, {0}, {position});
+    require(std::memcmp(one.hidden.data(), &batch.hidden[row * h], h * sizeof(float)) == 0,
+            "a row is the same alone");
+  }
+  require(gpt_decoder_cache_bytes(together) > gpt_decoder_cache_bytes(alone), "cache has bytes");
+  gpt_decoder_free(together);
+  gpt_decoder_free(alone);
+}
+
+void check_refusals(const gpt_weights* weights, int32_t cache) {
+  gpt_decoder* decoder = nullptr;
+  require(gpt_decoder_create(weights, cache, 0, 1, 1, &decoder) == GPT_INVALID, "no slots");
+  require(gpt_decoder_create(weights, 3, 1, 1, 1, &decoder) == GPT_INVALID, "no such precision");
+  require(gpt_decoder_create(weights, cache, 65536, 1 << 20, 1, &decoder) == GPT_NO_MEMORY,
+          "too much memory");
+  require(gpt_decoder_create(nullptr, cache, 1, 1, 1, &decoder) == GPT_INVALID, "no weights");
+  require(gpt_decoder_create(weights, cache, kSlots, kPositions, 2, &decoder) == GPT_OK, "create");
+  const size_t h = static_cast<size_t>(kShape.hidden);
+  std::vector<float> input = random_values(h, 8), hidden(h);
+  const auto refused = [&](int32_t slot, int32_t position, size_t hidden_count) {
+    return gpt_decoder_forward(decoder, array(input), &slot, &position, 1, 0, hidden.data(),
+                               hidden_count, nullptr, 0) == GPT_INVALID;
+  };
+  require(refused(kSlots, 0, h) && refused(-1, 0, h), "slot out of range");
+  require(refused(0, kPositions, h) && refused(0, -1, h), "position out of range");
+  require(refused(0, 0, h - 1), "hidden too short");
+  input[3] = std::numeric_limits<float>::quiet_NaN();
+  require(refused(0, 0, h), "not a number");
+  gpt_decoder_free(decoder);
+}
+
+}  // namespace
+
+int main() {
+  int checked = 0;
+  for (int32_t set = 1; set <= 2; ++set) {
+    for (int32_t precision = 0; precision < 3; ++precision) {
+      if (gpt_supports(precision, set) == 0) continue;
+      gpt_weights* weights = make_weights(precision, set);
+      check_refusals(weights, precision);
+      std::vector<std::thread> users;
+      for (int threads = 1; threads <= 3; ++threads) {
+        users.emplace_back([=] { check_rows(weights, precision, threads); });
+      }
+      for (std::thread& user : users) user.join();
+      gpt_weights_free(weights);
+      ++checked;
+    }
+  }
+  std::printf("%d kinds of weights\n", checked);
+  return 0;
+}
