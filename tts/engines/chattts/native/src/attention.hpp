@@ -14,6 +14,9 @@
 namespace gpt {
 namespace {
 
+constexpr size_t kLine = 64;
+constexpr size_t kTokensAhead = 32;
+
 template <class S, class Kind>
 struct Attention {
   using Key = typename Kind::Key;
@@ -78,13 +81,20 @@ struct Attention {
       for (int i = 0; i < Blocks; ++i) sums[row][i] = Kind::start(queries[row]);
     }
     constexpr int group = Kind::key_group;
+    constexpr size_t step_bytes = static_cast<size_t>(Blocks) * group * S::lanes * sizeof(Key);
+    const char* ahead = reinterpret_cast<const char*>(keys + Blocks * block_keys);
     for (int d = 0; d < tile.head_size; d += group, keys += group * S::lanes) {
+      // The blocks after these are fetched meanwhile: caches are read from memory, each step.
+      for (size_t i = 0; i < step_bytes; i += kLine) _mm_prefetch(ahead + i, _MM_HINT_T0);
+      ahead += step_bytes;
 #pragma GCC unroll 8
       for (int i = 0; i < Blocks; ++i) {
 #pragma GCC unroll 4
         for (int row = 0; row < Rows; ++row) {
           const Key* at = keys + static_cast<size_t>(i) * block_keys;
           sums[row][i] = Kind::add(sums[row][i], at, queries[row], d);
+          // In this order: all keys loaded first would take the sums' registers.
+          asm volatile("" : "+v"(sums[row][i]));
         }
       }
     }
@@ -155,8 +165,12 @@ struct Attention {
     // All rows see the tokens that the first one sees; the few after those are each row's own.
     const size_t head_size = static_cast<size_t>(tile.head_size);
     for (int token = 0; token < tile.counts[0]; ++token) {
-      add_values<Rows, Vectors>(sums, tile.scores + token, tile.score_stride,
-                                values + static_cast<size_t>(token) * head_size);
+      const Value* at = values + static_cast<size_t>(token) * head_size;
+      const char* ahead = reinterpret_cast<const char*>(at + kTokensAhead * head_size);
+      for (size_t i = 0; i < Vectors * S::lanes * sizeof(Value); i += kLine) {
+        _mm_prefetch(ahead + i, _MM_HINT_T0);
+      }
+      add_values<Rows, Vectors>(sums, tile.scores + token, tile.score_stride, at);
     }
 #pragma GCC unroll 4
     for (int row = 0; row < Rows; ++row) {
@@ -177,15 +191,18 @@ struct Attention {
   template <int Rows, int Vectors>
   static void add_values(Floats (&sums)[Rows][Vectors], const float* weights, size_t stride,
                          const Value* values) {
-    Floats loaded[Vectors];
-#pragma GCC unroll 8
-    for (int i = 0; i < Vectors; ++i) loaded[i] = Kind::load_value(values + i * S::lanes);
+    Floats own[Rows];
 #pragma GCC unroll 4
     for (int row = 0; row < Rows; ++row) {
-      const auto weight = S::all(weights[static_cast<size_t>(row) * stride]);
+      own[row] = S::all(weights[static_cast<size_t>(row) * stride]);
+    }
+    // One value at a time: with all of them loaded there would be no registers for the sums.
 #pragma GCC unroll 8
-      for (int i = 0; i < Vectors; ++i) {
-        sums[row][i] = S::multiply_add(loaded[i], weight, sums[row][i]);
+    for (int i = 0; i < Vectors; ++i) {
+      const auto value = Kind::load_value(values + i * S::lanes);
+#pragma GCC unroll 4
+      for (int row = 0; row < Rows; ++row) {
+        sums[row][i] = S::multiply_add(value, own[row], sums[row][i]);
       }
     }
   }

@@ -40,6 +40,7 @@ struct PairedBf16 {
         const __m512bh input = pairs(_mm512_set1_epi32(pair));
         sums[row][0] = _mm512_dpbf16_ps(sums[row][0], left, input);
         sums[row][1] = _mm512_dpbf16_ps(sums[row][1], right, input);
+        keep_order(sums[row][0], sums[row][1]);
       }
     }
   }

@@ -13,6 +13,13 @@
 namespace gpt {
 namespace {
 
+// Makes the compiler finish with one row before it starts the next: left alone it loads all rows'
+// inputs first, and has no registers left for the sums.
+template <class Sum>
+inline void keep_order(Sum& left, Sum& right) {
+  asm volatile("" : "+v"(left), "+v"(right));
+}
+
 template <class S>
 struct Fp32 {
   static constexpr Precision precision = Precision::fp32;
@@ -41,6 +48,7 @@ struct Fp32 {
         const auto input = S::all(inputs[static_cast<size_t>(row) * stride + k]);
         sums[row][0] = S::multiply_add(left, input, sums[row][0]);
         sums[row][1] = S::multiply_add(right, input, sums[row][1]);
+        keep_order(sums[row][0], sums[row][1]);
       }
     }
   }
@@ -71,6 +79,8 @@ struct WidenedBf16 {
     for (int k = 0; k < kDepthStep; k += 2, weights += 4 * S::lanes) {
       const Weight* next = weights + 2 * S::lanes;
       add<Rows>(sums, S::first_halves(weights), S::first_halves(next), inputs + k, stride);
+      // The second halves are read again: kept from here on, they would take the sums' registers.
+      asm volatile("" ::: "memory");
       add<Rows>(sums, S::second_halves(weights), S::second_halves(next), inputs + k + 1, stride);
     }
   }
@@ -84,6 +94,7 @@ struct WidenedBf16 {
       const auto input = S::all(inputs[static_cast<size_t>(row) * stride]);
       sums[row][0] = S::multiply_add(left, input, sums[row][0]);
       sums[row][1] = S::multiply_add(right, input, sums[row][1]);
+      keep_order(sums[row][0], sums[row][1]);
     }
   }
 };
@@ -121,6 +132,7 @@ struct Int8 {
         const auto input = S::all_byte_inputs(inputs + static_cast<size_t>(row) * stride + k);
         sums[row][0] = S::dot_bytes(sums[row][0], left, input);
         sums[row][1] = S::dot_bytes(sums[row][1], right, input);
+        keep_order(sums[row][0], sums[row][1]);
       }
     }
   }
