@@ -88,7 +88,9 @@ class RandomCheckpoint:
             _finish(name, tensors, config, self.ends)
             save_file(tensors, path, {"format": "pt"})
         _write_json(asset / layout.GPT_CONFIG, _gpt_config(config.gpt))
-        _write_json(asset / layout.SPEAKER, {"spk_stat": _statistics(config.gpt.hidden)})
+        source = f"random weights, size {self.size}, seed {self.seed}, ends {self.ends}"
+        speakers = {"spk_stat": _statistics(config.gpt.hidden), "source": source}
+        _write_json(asset / layout.SPEAKER, speakers)
         return config
 
     def _tensor(self, file: str, name: str, shape: layout.Shape) -> Floats:

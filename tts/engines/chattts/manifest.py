@@ -1,0 +1,202 @@
+"""What a ChatTTS version consists of: a checkpoint's files, and the little that is not in them."""
+
+import base64
+import hashlib
+import importlib.util
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from tts.engine.errors import VersionUnavailable
+from tts.engines.chattts import SAMPLE_RATE, layout
+from tts.engines.chattts.checkpoint import Checkpoint
+from tts.engines.chattts.config import ModelConfig
+from tts.engines.chattts.config_json import config_to_json
+from tts.engines.chattts.speaker import SpeakerStatistics
+from tts.engines.chattts.tokens import Vocabulary
+from tts.engines.shards import ShardSpec
+
+JsonObject = dict[str, object]
+
+ENGINE = "chattts"
+LANGUAGES = ("zh", "en")
+LICENCE = "CC-BY-NC-4.0"
+"""Of the weights that ChatTTS' authors publish, and of those made from them."""
+RELEASE_SOURCE = "ChatTTS (2noise), the original release: all nine hashes are its authors'"
+
+RELEASE_HASHES = {
+    "Decoder.safetensors": "77aa55e0a977949c4733df3c6f876fa85860d3298cba63295a7bc6901729d4e0",
+    "DVAE.safetensors": "1d0b044a8368c0513100a2eca98456b289e6be6a18b7a63be1bcaa315ea874d9",
+    "Embed.safetensors": "2ff0be7134934155741b643b74e32fb6bf3eec41257984459b2ed60cdb4c48b0",
+    "Vocos.safetensors": "07e5561491cce41f7f90cfdb94b2ff263ff5742c3d89339db99b17ad82cc3f44",
+    "gpt/config.json": "0aaa1ecd96c49ad4f473459eb1982fa7ad79fa5de08cde2781bf6ad1f9a0c236",
+    "gpt/model.safetensors": "cd0806fd971f52f6a22c923ec64982b305e817bcc41ca83417fcf9141b984a0f",
+    "tokenizer/special_tokens_map.json": (
+        "bd0ac9d9bb1657996b5c5fbcaa7d80f8de530d01a283da97f89deae5b1b8d011"
+    ),
+    "tokenizer/tokenizer_config.json": (
+        "43e9d658b554fa5ee8d8e1d763349323bfef1ed7a89c0794220ab8861387d421"
+    ),
+    "tokenizer/tokenizer.json": "843838a64e121e23e774cc75874c6fe862198d9f7dd43747914633a8fd89c20e",
+}
+"""Of the release, as ChatTTS 0.2.5 has them in res/sha256_map.json."""
+
+_SHARDS = (
+    ("tokenizer", "preprocess", layout.TOKENIZER),
+    ("embed", "core", layout.EMBED),
+    ("gpt", "core", layout.GPT),
+    ("decoder", "postprocess", layout.DECODER),
+    ("dvae", "postprocess", layout.DVAE),
+    ("vocos", "postprocess", layout.VOCOS),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTtsManifest:
+    """A version of ChatTTS: its shards, in loading order, and what they add up to.
+
+    The shard "config" is `model` as JSON and "speaker" the text of the statistics of
+    speakers: an engine sees shards alone.
+    """
+
+    version: str
+    shards: tuple[ShardSpec, ...]
+    model: ModelConfig
+    statistics: SpeakerStatistics
+    source: str
+    licence: str = LICENCE
+
+    def to_json(self) -> JsonObject:
+        """As the registry's manifest reads it."""
+        return {
+            "engine": ENGINE,
+            "version": self.version,
+            "sample_rate": SAMPLE_RATE,
+            "languages": list(LANGUAGES),
+            "speakers": [],
+            "licence": self.licence,
+            "source": self.source,
+            "commercial_use": False,
+            "config": {"model": config_to_json(self.model)},
+            "shards": [
+                {
+                    "name": shard.name,
+                    "role": shard.role,
+                    "sources": list(shard.sources),
+                    "bytes": shard.bytes,
+                    "sha256": shard.sha256,
+                    "dtype": shard.dtype,
+                }
+                for shard in self.shards
+            ],
+        }
+
+
+def chattts_manifest(folder: Path, version: str | None = None) -> ChatTtsManifest:
+    """The manifest of the checkpoint in `folder` (or `folder`/asset); reads all of it once.
+
+    Without a `version` it is called "release", or by its digest if it is another. Raises
+    VersionUnavailable saying which file is missing, damaged or of another model.
+    """
+    checkpoint = Checkpoint.open(folder)
+    checkpoint.check_values()
+    asset, model = checkpoint.asset, checkpoint.config
+    vocabulary = Vocabulary.read((asset / layout.TOKENIZER).read_bytes())
+    if vocabulary.size != model.gpt.text_tokens:
+        raise VersionUnavailable(
+            f"{layout.TOKENIZER}: has {vocabulary.size:,} tokens, {layout.EMBED} has"
+            f" {model.gpt.text_tokens:,}"
+        )
+    speakers = _speakers(asset)
+    statistics = SpeakerStatistics.read(speakers.statistics, model.gpt.hidden)
+    hashes = {name: _sha256(asset / name) for name in RELEASE_HASHES if (asset / name).is_file()}
+    shards = (
+        _inline("config", json.dumps(config_to_json(model), sort_keys=True)),
+        _inline("speaker", speakers.statistics),
+        *(
+            ShardSpec(
+                name=name,
+                role=role,
+                sources=(f"file:{asset / file}",),
+                bytes=(asset / file).stat().st_size,
+                sha256=hashes[file],
+                dtype="" if file == layout.TOKENIZER else checkpoint.dtype(file),
+            )
+            for name, role, file in _SHARDS
+        ),
+    )
+    digest = hashlib.sha256("".join(shard.sha256 for shard in shards).encode()).hexdigest()
+    label = "release" if hashes == RELEASE_HASHES else digest[:12]
+    return ChatTtsManifest(
+        version=version or label,
+        shards=shards,
+        model=model,
+        statistics=statistics,
+        source=speakers.source or _source(hashes),
+        licence="" if speakers.source else LICENCE,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Speakers:
+    """The text of the statistics; `source` says what the checkpoint is, if it is no release's."""
+
+    statistics: str
+    source: str = ""
+
+
+def _speakers(asset: Path) -> _Speakers:
+    """From the checkpoint's own file, else from ChatTTS' code, where the release has them."""
+    path = asset / layout.SPEAKER
+    if not path.exists():
+        return _Speakers(release_statistics())
+    try:
+        value = json.loads(path.read_bytes())
+        return _Speakers(str(value["spk_stat"]), str(value.get("source", "")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise VersionUnavailable(
+            f"{layout.SPEAKER}: expected an object with 'spk_stat': {error}"
+        ) from error
+
+
+def release_statistics() -> str:
+    """The release's `spk_stat`, from the installed ChatTTS; raises VersionUnavailable.
+
+    Only its file with the configuration is run: importing ChatTTS takes torch and ten seconds.
+    """
+    package = importlib.util.find_spec("ChatTTS")
+    places = package.submodule_search_locations if package else None
+    for place in places or ():
+        path = Path(place) / "config" / "config.py"
+        spec = importlib.util.spec_from_file_location("chattts_release_config", path)
+        if path.is_file() and spec is not None and spec.loader is not None:
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return str(module.Config().spk_stat)
+    raise VersionUnavailable(
+        f"the checkpoint has no {layout.SPEAKER}, and the statistics of the release's speakers are"
+        " in the package ChatTTS, which is not installed"
+    )
+
+
+def _source(hashes: dict[str, str]) -> str:
+    if hashes == RELEASE_HASHES:
+        return RELEASE_SOURCE
+    same = sum(RELEASE_HASHES[name] == found for name, found in hashes.items())
+    return f"a ChatTTS checkpoint; {same} of its files are those of the original release"
+
+
+def _inline(name: str, text: str) -> ShardSpec:
+    content = text.encode()
+    return ShardSpec(
+        name=name,
+        role="preprocess",
+        sources=(f"inline:{base64.b64encode(content).decode()}",),
+        bytes=len(content),
+        sha256=hashlib.sha256(content).hexdigest(),
+    )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
