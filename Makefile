@@ -42,7 +42,8 @@ setup: $(VENV)/.installed voices native ## Install into .venv, nothing else
 
 setup-dev: $(VENV)/.installed-dev voices native
 
-run: setup ## Start the whole platform and print how to speak with it
+# What is given on make's command line is in the environment: serve reads CHATTTS there.
+run: setup ## Start the whole platform and print how to speak with it (CHATTTS=PATH_OR_HUB_ID: with ChatTTS)
 	@exec $(MANAGE) serve
 
 say: setup ## Speak without a server: make say TEXT="你好, hello there" OUT=hello.mp3

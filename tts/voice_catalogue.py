@@ -3,7 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tts.engines.chattts.speaker import SpeakerStatistics, embedding_bytes
+from tts.engines.chattts.voice import Embedding, material_pack
 from tts.engines.kokoro.speakers import Speaker
+
+CHATTTS_VOICES = 8
+"""Their seeds are 1 to 8."""
 
 OPENAI_NAMES = {
     "alloy": "af_heart",
@@ -30,7 +35,10 @@ PREVIEWS = {
 
 @dataclass(frozen=True, slots=True)
 class VoiceSeed:
-    """A public voice as `voices_sync` stores it; `companion` is another seed's name."""
+    """A public voice as `voices_sync` stores it; `companion` is another seed's name.
+
+    `payload` is a random speaker's, where the model contains none.
+    """
 
     name: str
     display_name: str
@@ -40,6 +48,7 @@ class VoiceSeed:
     aliases: tuple[str, ...] = ()
     preview_text: str = ""
     speaker: str = ""
+    payload: bytes = b""
 
 
 def kokoro_voices(speakers: Iterable[Speaker]) -> tuple[VoiceSeed, ...]:
@@ -75,4 +84,21 @@ def tone_voices() -> tuple[VoiceSeed, ...]:
             preview_text=PREVIEWS["en"],
         )
         for name, aliases in shares.items()
+    )
+
+
+def chattts_voices(statistics: SpeakerStatistics) -> tuple[VoiceSeed, ...]:
+    """Eight random speakers of a ChatTTS version, which share OpenAI's names."""
+    numbers = range(1, CHATTTS_VOICES + 1)
+    names = tuple(OPENAI_NAMES)
+    return tuple(
+        VoiceSeed(
+            name=f"chattts_{number}",
+            display_name=f"ChatTTS {number}",
+            languages=("zh", "en"),
+            aliases=names[number - 1 :: CHATTTS_VOICES],
+            preview_text=PREVIEWS["zh"],
+            payload=material_pack(Embedding(embedding_bytes(statistics.random(number)))),
+        )
+        for number in numbers
     )

@@ -38,6 +38,7 @@ class Environment:
     process_id: str
     metrics_port: int
     lanes: int
+    chattts: str
     given: frozenset[str]
 
     @property
@@ -77,6 +78,7 @@ def environment_read() -> Environment:
         process_id=env.str("VOICEHOST_PROCESS_ID", default="") or secrets.token_hex(6),
         metrics_port=env.int("METRICS_PORT", default=0),
         lanes=env.int("LANES", default=0),
+        chattts=env.str("CHATTTS", default=""),
         given=frozenset(name for name, value in env.ENVIRON.items() if value),
     )
 

@@ -1,11 +1,12 @@
 """Writing of voices, and the import of models. Everything bumps the configuration epoch."""
 
+from tts.services.chattts_imports import chattts_import, chattts_speak
 from tts.services.imports import (
-    ImportedVersion,
     kokoro_import,
     model_import_bundled,
     tone_import,
 )
+from tts.services.registering import ImportedVersion
 from tts.services.voices import (
     VoiceDraft,
     voice_check,
@@ -19,6 +20,8 @@ from tts.services.voices import (
 __all__ = [
     "ImportedVersion",
     "VoiceDraft",
+    "chattts_import",
+    "chattts_speak",
     "kokoro_import",
     "model_import_bundled",
     "tone_import",

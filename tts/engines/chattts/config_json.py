@@ -15,7 +15,8 @@ _MOST = 1 << 24
 
 def config_to_json(config: ModelConfig) -> JsonObject:
     """Plain JSON values; `config_from_json` gives the same configuration back."""
-    values: JsonObject = msgspec.to_builtins(config)
+    # By way of text, which makes lists of tuples.
+    values: JsonObject = msgspec.json.decode(msgspec.json.encode(config))
     return values
 
 

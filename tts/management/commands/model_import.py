@@ -8,15 +8,20 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from tts.errors import ModelImportFailed
-from tts.services import ImportedVersion, kokoro_import, tone_import
+from tts.services import ImportedVersion, chattts_import, kokoro_import, tone_import
 
 
 class Command(BaseCommand):
-    """`model_import kokoro [FOLDER] [--version V]`, `model_import tone [--config JSON]`"""
+    """Import one of three models.
+
+    `model_import chattts PATH_OR_HUB_ID [--version V]`, `model_import kokoro [FOLDER]
+    [--version V]`, `model_import tone [--version V] [--config JSON]`
+    """
 
     help = (
         "Register a version of a model and its voices; safe to run again. Kokoro comes from the "
-        "installed packages, or from a folder with the official release's .onnx and voices files."
+        "installed packages, or from a folder with the official release's .onnx and voices files; "
+        "ChatTTS from a folder in its authors' layout (asset/…), or from the Hugging Face hub."
     )
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
@@ -25,8 +30,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The model and where it comes from."""
-        parser.add_argument("model", choices=["kokoro", "tone"])
-        parser.add_argument("folder", nargs="?", type=Path, help="kokoro: the official files")
+        parser.add_argument("model", choices=["chattts", "kokoro", "tone"])
+        parser.add_argument(
+            "place",
+            nargs="?",
+            help="chattts: a folder or a hub id (owner/name[@revision]); kokoro: a folder",
+        )
         parser.add_argument("--version", dest="label", help="the name of the version")
         parser.add_argument("--config", type=_config, help="tone: its settings, as JSON")
 
@@ -34,19 +43,23 @@ class Command(BaseCommand):
         self,
         *,
         model: str,
-        folder: Path | None,
+        place: str | None,
         label: str | None,
         config: dict[str, object] | None,
         **options: object,
     ) -> None:
         """Import, and say what was done."""
-        if model == "tone" and folder is not None:
+        if model == "tone" and place is not None:
             raise CommandError("tone has no files: leave the folder out")
-        if model == "kokoro" and config is not None:
-            raise CommandError("kokoro has no settings: leave --config out")
+        if model == "chattts" and place is None:
+            raise CommandError("chattts needs the path of a checkpoint, or a hub id (owner/name)")
+        if model != "tone" and config is not None:
+            raise CommandError(f"{model} has no settings: leave --config out")
         try:
-            if model == "kokoro":
-                imported = kokoro_import(folder, label)
+            if model == "chattts" and place is not None:
+                imported = chattts_import(place, label)
+            elif model == "kokoro":
+                imported = kokoro_import(Path(place) if place is not None else None, label)
             else:
                 imported = tone_import(label, config) if label else tone_import(config=config)
         except ModelImportFailed as error:

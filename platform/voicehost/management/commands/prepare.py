@@ -5,9 +5,15 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
+from tts.errors import ModelImportFailed
+from tts.services import chattts_speak
 from voicehost.installation import credentials_path, installation_prepare
+
+CHATTTS_HINT = """To speak with ChatTTS, bring its weights (CC BY-NC 4.0: not for commercial use):
+  make run CHATTTS=PATH_OR_HUB_ID    a folder with asset/ in it, or 2Noise/ChatTTS
+"""
 
 
 class Command(BaseCommand):
@@ -22,12 +28,22 @@ class Command(BaseCommand):
         credentials, voices = installation_prepare(settings.VAR_DIR)
         if voices:
             self.stdout.write(voices)
-        if credentials is None:
-            return
-        self.stdout.write(
-            "\nFirst start. Shown once, and kept in "
-            f"{credentials_path(settings.VAR_DIR)} (mode 0600):\n"
-            f"  admin     {credentials.admin_user} / {credentials.admin_password}\n"
-            f"  tenant    {credentials.tenant}\n"
-            f"  API key   {credentials.api_key}\n"
-        )
+        if credentials is not None:
+            self.stdout.write(
+                "\nFirst start. Shown once, and kept in "
+                f"{credentials_path(settings.VAR_DIR)} (mode 0600):\n"
+                f"  admin     {credentials.admin_user} / {credentials.admin_password}\n"
+                f"  tenant    {credentials.tenant}\n"
+                f"  API key   {credentials.api_key}\n"
+            )
+        self._chattts(settings.ENVIRONMENT.chattts, first=credentials is not None)
+
+    def _chattts(self, place: str, *, first: bool) -> None:
+        """Speak with the checkpoint that was asked for, or say once how to ask for one."""
+        if place:
+            try:
+                self.stdout.write(chattts_speak(place))
+            except ModelImportFailed as error:
+                raise CommandError(f"CHATTTS={place}: {error}") from error
+        elif first:
+            self.stdout.write(CHATTTS_HINT)

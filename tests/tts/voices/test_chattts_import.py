@@ -1,0 +1,198 @@
+"""A ChatTTS checkpoint is imported whole, with voices and routes; a wrong one changes nothing."""
+
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+
+from models_registry.models import ModelVersion, Route
+from models_registry.selectors import route_weights, version_spec_sync
+from models_registry.services import route_set
+from tests.tts.engines.chattts.damaged import Tensors, copied, rewrite
+from tts.engine.errors import VersionUnavailable
+from tts.engines.chattts.checkpoint import FILES
+from tts.engines.chattts.config_json import config_from_json
+from tts.engines.chattts.random_checkpoint import RandomCheckpoint, Size
+from tts.engines.chattts.speaker import SpeakerStatistics, embedding_bytes
+from tts.engines.chattts.voice import Embedding, material_unpack
+from tts.engines.shards import LocalShards
+from tts.errors import ModelImportFailed
+from tts.models import Voice, VoiceOrigin
+from tts.services import chattts_import, chattts_speak, tone_import
+from tts.voice_catalogue import OPENAI_NAMES
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint's folder."""
+    folder = tmp_path_factory.mktemp("checkpoint") / "tiny"
+    RandomCheckpoint(Size.TINY).write(folder)
+    return folder
+
+
+def test_checkpoint_becomes_a_ready_version_with_voices(tiny: Path) -> None:
+    imported = chattts_import(str(tiny), "1")
+    assert (imported.key, imported.is_new) == ("chattts@1", True)
+    assert imported.voices == tuple(f"chattts_{number}" for number in range(1, 9))
+    assert ModelVersion.objects.get(key="chattts@1").state == "ready"
+    manifest = version_spec_sync("chattts@1").manifest
+    model = config_from_json(manifest.config["model"])
+    assert not manifest.commercial_use
+    speaker = LocalShards.of(manifest).read("speaker").decode()
+    drawn = SpeakerStatistics.read(speaker, model.gpt.hidden).random(3)
+    voice = Voice.objects.get(name="chattts_3")
+    assert material_unpack(bytes(voice.payload or b"")) == Embedding(embedding_bytes(drawn))
+    assert voice.origin == VoiceOrigin.SEED
+    aliases = [alias for voice in Voice.objects.all() for alias in voice.aliases]
+    assert sorted(aliases) == sorted(OPENAI_NAMES)
+
+
+def test_two_versions_side_by_side(tiny: Path, tmp_path: Path) -> None:
+    RandomCheckpoint(Size.TINY, seed=9).write(tmp_path)
+    for folder, version in ((tiny, "1"), (tmp_path, "2"), (tiny, None)):
+        assert chattts_import(str(folder), version).is_new
+    assert ModelVersion.objects.filter(model__name="chattts").count() == 3
+    assert Voice.objects.filter(engine="chattts").count() == 8
+    assert not chattts_import(str(tiny), "1").is_new
+    with pytest.raises(ModelImportFailed, match="'chattts@1' is registered with other contents"):
+        chattts_import(str(tmp_path), "1")
+
+
+def test_voices_fit_the_newest_version(tiny: Path, tmp_path: Path) -> None:
+    chattts_import(str(tiny))
+    RandomCheckpoint(Size.SMALL).write(tmp_path)
+    Voice.objects.filter(name="chattts_2").update(gain_db=-3.0)
+    assert chattts_import(str(tmp_path)).voices == ()
+    voice = Voice.objects.get(name="chattts_2")
+    material = material_unpack(bytes(voice.payload or b""))
+    assert isinstance(material, Embedding)
+    assert len(material.values) == 2 * 256
+    assert voice.gain_db == -3.0
+
+
+def test_speaking_with_it_is_one_step(tiny: Path) -> None:
+    tone_import()
+    line = chattts_speak(str(tiny))
+    key = ModelVersion.objects.get(model__name="chattts").key
+    assert line == f"Speaking with {key} on tts-1 and tts-1-hd."
+    for name in ("tts-1", "tts-1-hd", "chattts"):
+        assert route_weights(name) == {key: 100}
+    assert Route.objects.get(name="tts-1-hd").default_tier == "hq"
+    route_set("tts-1", {key: 10, "tone@1": 90}, "ada")
+    route_set("tts-1-hd", {"tone@1": 100}, "ada")
+    chattts_speak(str(tiny))
+    assert route_weights("tts-1") == {key: 10, "tone@1": 90}
+    assert route_weights("tts-1-hd") == {key: 100}
+
+
+def _truncate(asset: Path) -> None:
+    path = asset / "gpt/model.safetensors"
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def _remove(asset: Path) -> None:
+    (asset / FILES[-1]).unlink()
+
+
+def _reshape(asset: Path) -> None:
+    def narrower(tensors: Tensors) -> None:
+        name = "layers.1.mlp.down_proj.weight"
+        tensors[name] = np.ascontiguousarray(tensors[name][:, :-1])
+
+    rewrite(asset / "gpt/model.safetensors", narrower)
+
+
+def _spoil(asset: Path) -> None:
+    def infinite(tensors: Tensors) -> None:
+        tensors["emb_text.weight"][7, 7] = np.inf
+
+    rewrite(asset / "Embed.safetensors", infinite)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (_truncate, "gpt/model.safetensors: .* the file is truncated or damaged"),
+        (_remove, "asset has no Vocos.safetensors"),
+        (_reshape, r"has shape \[64, 127\], expected \[64, 128\]"),
+        (_spoil, "Embed.safetensors: tensor 'emb_text.weight' has values"),
+    ],
+)
+def test_damaged_checkpoint_changes_nothing(
+    tiny: Path, tmp_path: Path, damage: Callable[[Path], None], said: str
+) -> None:
+    damage(copied(tiny, tmp_path / "c"))
+    with pytest.raises(ModelImportFailed, match=said):
+        chattts_speak(str(tmp_path / "c"))
+    assert not ModelVersion.objects.exists()
+    assert not Voice.objects.exists()
+    assert not Route.objects.exists()
+
+
+def test_bytes_that_changed_since_the_import_are_not_loaded(tiny: Path, tmp_path: Path) -> None:
+    asset = copied(tiny, tmp_path / "c")
+    chattts_import(str(tmp_path / "c"), "1")
+    path = asset / "Decoder.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 1
+    path.write_bytes(content)
+    shards = LocalShards.of(version_spec_sync("chattts@1").manifest)
+    with pytest.raises(VersionUnavailable, match="shard 'decoder' has sha256"):
+        shards.read("decoder")
+    with pytest.raises(ModelImportFailed, match="registered with other contents"):
+        chattts_import(str(tmp_path / "c"), "1")
+
+
+@pytest.mark.parametrize("place", ["/nowhere/at all", "nowhere", "a/b/c", "owner/na me"])
+def test_places_that_are_none(place: str) -> None:
+    with pytest.raises(ModelImportFailed, match=r"there is no folder .* hub id"):
+        chattts_import(place)
+
+
+def test_command_imports_it(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("model_import", "chattts", str(tiny), "--version", "v1")
+    out = capsys.readouterr().out
+    assert "chattts@v1: registered" in out
+    assert "New voices: chattts_1, " in out
+    for arguments, said in (
+        (["chattts"], "needs the path of a checkpoint, or a hub id"),
+        (["chattts", str(tiny), "--config", "{}"], "chattts has no settings"),
+    ):
+        with pytest.raises(CommandError, match=said):
+            call_command("model_import", *arguments)
+
+
+@pytest.fixture
+def prepare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], str]:
+    """Run `prepare` with a value of CHATTTS; returns what it printed."""
+
+    def run(place: str) -> str:
+        environment = replace(settings.ENVIRONMENT, chattts=place)
+        monkeypatch.setattr(settings, "ENVIRONMENT", environment)
+        monkeypatch.setattr(settings, "VAR_DIR", tmp_path)
+        monkeypatch.setattr(settings, "STATIC_ROOT", str(tmp_path / "static"))
+        output = io.StringIO()
+        call_command("prepare", stdout=output)
+        return output.getvalue()
+
+    return run
+
+
+def test_first_start_says_how_to_bring_weights(tiny: Path, prepare: Callable[[str], str]) -> None:
+    hint = "make run CHATTTS=PATH_OR_HUB_ID"
+    first = prepare("")
+    assert hint in first
+    assert "CC BY-NC 4.0" in first
+    assert hint not in prepare("")
+    said = prepare(str(tiny))
+    assert "on tts-1 and tts-1-hd." in said
+    assert next(iter(route_weights("tts-1"))).startswith("chattts@")
+    with pytest.raises(CommandError, match="CHATTTS=/nowhere: there is no folder /nowhere"):
+        prepare("/nowhere")

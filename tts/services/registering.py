@@ -1,0 +1,108 @@
+"""Registering a version from a manifest: its bytes verified, its voices stored."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from models_registry.batching import Batching
+from models_registry.errors import RegistryError
+from models_registry.manifest import Manifest
+from models_registry.models import ModelVersion, Route, SpeechModel
+from models_registry.services import (
+    route_create,
+    route_set,
+    speech_model_create,
+    version_register,
+    version_sources_refresh,
+    version_transition,
+)
+from models_registry.states import VersionState
+from tts.engine.errors import EngineError
+from tts.engines.shards import LocalShards
+from tts.errors import ModelImportFailed, VoiceInvalid
+from tts.services.voices import voices_sync
+from tts.voice_catalogue import VoiceSeed
+
+FIRST_START = "first start"
+"""Who sets the routes that nobody chose."""
+DESCRIPTIONS = {
+    "kokoro": "Kokoro-82M: natural English and Mandarin, eight voices and their mixes.",
+    "chattts": "ChatTTS: conversational Mandarin and English, a voice for every seed.",
+    "tone": "Deterministic tones instead of speech, for tests and load tests.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedVersion:
+    """What an import did: the version's key, whether it is new, the names of new voices."""
+
+    key: str
+    is_new: bool
+    voices: tuple[str, ...]
+    size: int
+
+
+def manifest_read(value: Mapping[str, object]) -> Manifest:
+    """A manifest from what an engine's says; raises ModelImportFailed."""
+    try:
+        return Manifest.from_json(dict(value))
+    except RegistryError as error:
+        raise ModelImportFailed(error.message) from error
+
+
+def version_import(
+    manifest: Manifest, voices: Sequence[VoiceSeed], batching: Batching
+) -> ImportedVersion:
+    """Verify, register under the engine's name, and have the voices; all of it or nothing.
+
+    Raises ModelImportFailed, also where the version's name has other bytes already.
+    """
+    key = f"{manifest.engine}@{manifest.version}"
+    found = ModelVersion.objects.filter(key=key).first()
+    settled = found is not None and found.state not in (VersionState.DRAFT, VersionState.VERIFIED)
+    if found is None or not settled or found.manifest != manifest.to_json():
+        _verify(manifest)
+    try:
+        with transaction.atomic():
+            version = found or _registered(manifest, batching)
+            if version.manifest != manifest.to_json():
+                version_sources_refresh(version, manifest)
+            if version.state == VersionState.DRAFT:
+                version_transition(version, VersionState.DRAFT, VersionState.VERIFIED)
+            if version.state == VersionState.VERIFIED:
+                version_transition(version, VersionState.VERIFIED, VersionState.READY)
+            made = voices_sync(manifest.engine, voices)
+    except (RegistryError, VoiceInvalid) as error:
+        raise ModelImportFailed(error.message) from error
+    return ImportedVersion(key, found is None, tuple(voice.name for voice in made), manifest.size)
+
+
+def _registered(manifest: Manifest, batching: Batching) -> ModelVersion:
+    name = manifest.engine
+    model = SpeechModel.objects.filter(name=name).first()
+    if model is None:
+        model = speech_model_create(name=name, engine=name, description=DESCRIPTIONS.get(name, ""))
+    return version_register(model=model, manifest=manifest, batching=batching)
+
+
+def _verify(manifest: Manifest) -> None:
+    """Read every shard once and compare it with the manifest; raises ModelImportFailed."""
+    shards = LocalShards.of(manifest)
+    for shard in manifest.shards:
+        try:
+            shards.read(shard.name)
+        except EngineError as error:
+            raise ModelImportFailed(error.message) from error
+
+
+def route_ensure(name: str, tier: str, description: str, version_key: str) -> None:
+    """Have a route, and give it `version_key` where a first start chose what it has."""
+    route = Route.objects.filter(name=name).first()
+    if route is None:
+        route = route_create(name=name, description=description, default_tier=tier)
+    weights = {row.version.key for row in route.weights.select_related("version")}
+    touched = route.events.exclude(actor=FIRST_START).exists()
+    stands_in = all(key.startswith("tone@") for key in weights)
+    if not touched and stands_in and weights != {version_key}:
+        route_set(name, {version_key: 100}, FIRST_START)
