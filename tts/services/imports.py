@@ -10,6 +10,7 @@ from pathlib import Path
 from django.db import transaction
 
 from models_registry.batching import Batching
+from models_registry.selectors import route_weights
 from tts.engine.errors import EngineError
 from tts.engines.base import EngineKind
 from tts.engines.tone import config as tone
@@ -111,4 +112,5 @@ def model_import_bundled() -> str:
             route_ensure("kokoro", "", DESCRIPTIONS["kokoro"], kokoro.key)
         for name, (tier, description) in ROUTES.items():
             route_ensure(name, tier, description, speaking)
-    return line
+        chosen = route_weights("tts-1")
+    return line if speaking in chosen else f"Speaking with {' and '.join(chosen)}."

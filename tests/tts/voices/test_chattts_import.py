@@ -194,5 +194,6 @@ def test_first_start_says_how_to_bring_weights(tiny: Path, prepare: Callable[[st
     said = prepare(str(tiny))
     assert "on tts-1 and tts-1-hd." in said
     assert next(iter(route_weights("tts-1"))).startswith("chattts@")
+    assert prepare("").startswith("Speaking with chattts@")
     with pytest.raises(CommandError, match="CHATTTS=/nowhere: there is no folder /nowhere"):
         prepare("/nowhere")
