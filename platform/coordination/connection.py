@@ -9,9 +9,13 @@ from weakref import WeakKeyDictionary
 import redis
 import redis.asyncio
 from django.conf import settings
+from redis.asyncio.connection import AbstractConnection
 
 # A server that hangs must fail a request, not hold it; blocking reads have clients of their own.
 ANSWER_SECONDS = 5.0
+CONNECTIONS = 32
+"""How many one event loop's client opens at most: a command takes a millisecond, and Redis
+carries them out one after the other, however many connections bring them."""
 
 _clients: "WeakKeyDictionary[asyncio.AbstractEventLoop, redis.asyncio.Redis]" = WeakKeyDictionary()
 
@@ -45,9 +49,47 @@ class CancellableSend:
         return await super().read_response(*args, timeout=seconds, **kwargs)  # type: ignore[misc]  # a mixin
 
 
-def _pool_for(url: str) -> redis.asyncio.ConnectionPool:
-    pool = redis.asyncio.ConnectionPool.from_url(
-        url, socket_timeout=ANSWER_SECONDS, socket_connect_timeout=ANSWER_SECONDS
+class BoundedPool(redis.asyncio.ConnectionPool):
+    """A pool whose callers wait for a connection while `max_connections` are in use.
+
+    A pool keeps what it has opened, so one without a bound keeps the most that were ever
+    needed at once. The library's own blocking pool loses a connection for good when
+    whoever gives one back is cancelled while another holds its lock.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._permits = asyncio.Semaphore(self.max_connections)
+
+    async def get_connection(
+        self, command_name: Any = None, *keys: Any, **options: Any
+    ) -> AbstractConnection:
+        """A connected connection; raises redis-py's TimeoutError when none gets free in time."""
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await self._permits.acquire()
+        except TimeoutError as error:
+            raise redis.exceptions.TimeoutError("All connections are in use") from error
+        # Where it fails, it has given its connection back, and with it the permit.
+        taken: AbstractConnection = await super().get_connection()  # type: ignore[no-untyped-call]  # redis-py
+        return taken
+
+    async def release(self, connection: AbstractConnection) -> None:
+        """Give a connection back."""
+        was_taken = connection in self._in_use_connections
+        try:
+            await super().release(connection)
+        finally:
+            if was_taken:
+                self._permits.release()
+
+
+def _pool_for(url: str) -> BoundedPool:
+    pool = BoundedPool.from_url(
+        url,
+        max_connections=CONNECTIONS,
+        socket_timeout=ANSWER_SECONDS,
+        socket_connect_timeout=ANSWER_SECONDS,
     )
     # The URL's scheme has chosen the class: TCP, TLS or a Unix socket.
     own = pool.connection_class

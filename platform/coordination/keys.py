@@ -33,3 +33,7 @@ def route_lease(version: str) -> str:
 def limit(scope: str, subject: str, name: str) -> str:
     """A limiter's state: scope "tenant" or "key", its id, and the limit's name."""
     return f"vh:limit:{scope}:{subject}:{name}"
+
+
+HOLDS = (route_lease("*"), limit("*", "*", "*leases"))
+"""Patterns of the sorted sets whose members are holds (see `coordination.holds`)."""

@@ -32,6 +32,7 @@ _ENCODE_THREADS_MAX = 4
 def runtime_build() -> SpeechRuntime:
     """The runtime of a web process, on the running event loop."""
     client = redis_async()
+    process_id = settings.ENVIRONMENT.process_id
     cache = ConfigCache()
     limiter = Limiter(client, cache)
     text = ThreadPoolExecutor(_TEXT_THREADS, thread_name_prefix="text")
@@ -40,13 +41,14 @@ def runtime_build() -> SpeechRuntime:
     )
     service = SpeechService(
         SpeechParts(
-            gateway=RedisGateway(settings.ENVIRONMENT.process_id, client),
+            gateway=RedisGateway(process_id, client),
             directory=PlatformDirectory(cache),
             limiter=limiter,
             leases=RouteLeases(),
             splitter=PlatformSplitter(),
             text_executor=text,
             encode_executor=encode,
+            owner=process_id,
             observers=(MetricsObserver(), LogObserver()),
         )
     )

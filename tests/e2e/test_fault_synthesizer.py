@@ -14,11 +14,14 @@ import pytest
 
 from tests.e2e.pair import LONG_CHARACTER_SECONDS, Pair, speech_body, until
 from tests.e2e.speaking import SLACK, client_of, drained, message, socket_of, socket_speak
+from tts.gateway.heartbeat import BEAT_SECONDS
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("pair"), pytest.mark.timeout(120)]
 
 LONG_TEXT = "this is spoken for a long while " * 4
 RATE = 24_000
+SEEN_SECONDS = 3 * BEAT_SECONDS
+"""A web process looks at the beats as often as they are made."""
 
 
 async def busy_worker(pair: Pair) -> int:
@@ -112,15 +115,17 @@ async def test_a_killed_worker_is_started_again_with_back_off_and_serves(pair: P
 
 
 async def test_two_workers_share_the_load(pair: Pair) -> None:
+    # Web processes see the workers as the fixture did once they have read their beats.
+    await asyncio.sleep(SEEN_SECONDS)
     async with client_of(pair) as client:
-        for _ in range(4):
-            await _speak_together(client)
+        asked = await _speak_together(client)
     # From the outcomes, which say who spoke: a heartbeat shows a moment only.
-    await asyncio.to_thread(until, lambda: len(_workers_of(pair)) >= 2)
+    await asyncio.to_thread(until, lambda: len(_outcomes(pair, asked)) == len(asked))
+    assert len(set(_outcomes(pair, asked).values())) == 2
 
 
-async def _speak_together(client: httpx.AsyncClient) -> None:
-    """Eight requests at once: all are spoken."""
+async def _speak_together(client: httpx.AsyncClient) -> set[str]:
+    """Eight requests at once, all of which are spoken: their ids."""
     text = "shared by two workers"
     body = speech_body("long", text)
     speaking = [
@@ -131,12 +136,18 @@ async def _speak_together(client: httpx.AsyncClient) -> None:
         assert response.status_code == 200
         seconds = len(response.content) / 2 / RATE
         assert seconds == pytest.approx(len(text) * LONG_CHARACTER_SECONDS, abs=1.0)
+    return {response.headers["x-request-id"] for response in responses}
 
 
-def _workers_of(pair: Pair) -> set[str]:
-    """The workers that have spoken since the platform was started."""
-    spoken = (line for line in pair.log().splitlines() if "outcome=completed" in line)
-    return {found for line in spoken for found in re.findall(r"worker=(\S+)", line)}
+def _outcomes(pair: Pair, request_ids: set[str]) -> dict[str, str]:
+    """Which worker spoke each of these requests, as far as that is known."""
+    lines = (line for line in pair.log().splitlines() if "speech_finished" in line)
+    outcomes = (dict(re.findall(r"(\w+)=(\S*)", line)) for line in lines)
+    return {
+        outcome["request_id"]: outcome["worker"]
+        for outcome in outcomes
+        if outcome["request_id"] in request_ids
+    }
 
 
 def _times(log: str, name: str) -> tuple[datetime, datetime]:

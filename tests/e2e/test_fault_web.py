@@ -17,6 +17,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("pair"), pytest.mark.time
 
 FREED_SECONDS = 0.2 + 0.2 + SLACK
 """The promise, the beat that shows it, and what two busy cores add."""
+HOLDS = 3
+"""What a request holds: a lease of its version, a slot of its key, one of its tenant."""
 LONG_TEXT = "this is spoken for a long while " * 40
 RESIDENT_MOST = 48 * 2**20
 
@@ -29,6 +31,7 @@ async def freed(pair: Pair) -> float:
 
 
 async def test_a_killed_web_process_frees_its_requests_and_the_other_answers(pair: Pair) -> None:
+    held_before = held(pair)
     async with client_of(pair) as client:
         body = speech_body("long", LONG_TEXT)
         async with client.stream("POST", "/v1/audio/speech", content=body) as response:
@@ -39,10 +42,15 @@ async def test_a_killed_web_process_frees_its_requests_and_the_other_answers(pai
             assert pid is not None
             # Heartbeats say it, a moment later.
             await asyncio.to_thread(until, pair.busy)
+            assert len(held(pair) - held_before) == HOLDS
             os.kill(pid, signal.SIGKILL)
+            killed = time.monotonic()
             freeing = asyncio.create_task(freed(pair))
             with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
                 await drained(received)
+    # They would run out after 30 s.
+    await asyncio.to_thread(until, lambda: held(pair) <= held_before)
+    assert time.monotonic() - killed < FREED_SECONDS
     async with client_of(pair) as client:
         for _ in range(20):
             # A connection of its own each time, on the port that both listened on.
@@ -125,10 +133,10 @@ async def test_a_client_that_does_not_read_costs_little_and_is_given_up(pair: Pa
     assert await asyncio.to_thread(until, lambda: held(pair) <= held_before)
 
 
-def held(pair: Pair) -> set[bytes]:
-    """The requests that hold a lease of a version, or a slot of a key or a tenant."""
+def held(pair: Pair) -> set[tuple[bytes, bytes]]:
+    """The leases of versions and the slots of keys and tenants that requests hold."""
     return {
-        member
+        (key, member)
         for pattern in ("vh:lease:*", "vh:limit:*leases")
         for key in pair.redis.scan_iter(pattern)
         for member in pair.redis.zrange(key, 0, -1)  # type: ignore[union-attr]

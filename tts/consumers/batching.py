@@ -124,7 +124,8 @@ class BatchingConsumer(AsyncConsumer):
         """The state that the heartbeat shows."""
         self._intake.expire()
         self._engines.broken_remove()
-        self._counted(self._intake.waiting, self._intake.active)
+        requests = self._intake.requests
+        self._counted(requests.waiting, requests.active)
         stats = self._core.stats()
         return Load(
             versions=self._engines.ready_versions,
@@ -132,12 +133,12 @@ class BatchingConsumer(AsyncConsumer):
             failed=self._engines.failures,
             slots=sum(engine.slots for engine in stats.engines),
             free_slots=stats.free,
-            waiting=self._intake.waiting,
-            active=self._intake.active,
+            waiting=requests.waiting,
+            active=requests.active,
             draining=self._intake.draining,
             booting=not self._engines.reconciled,
             busy_loading=self._engines.is_loading,
-            gateways=frozenset(self._intake.gateways),
+            gateways=requests.gateways,
         )
 
     def gateway_lost(self, gateway_id: str) -> None:
@@ -189,7 +190,9 @@ class BatchingConsumer(AsyncConsumer):
 
     async def _drain(self, grace: float) -> None:
         """Refuse what is new, finish what is under way, stop the core."""
-        log.info("synthesizer_draining", worker_id=self.worker_id, requests=self._intake.total)
+        log.info(
+            "synthesizer_draining", worker_id=self.worker_id, requests=len(self._intake.requests)
+        )
         self._intake.draining = True
         self._presence.changed()
         # What has had no turn yet is refused: another worker takes it sooner.
@@ -197,7 +200,7 @@ class BatchingConsumer(AsyncConsumer):
         self._core.drain(grace)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(grace + DRAIN_SLACK_SECONDS):
-                await self._intake.idle.wait()
+                await self._intake.requests.idle.wait()
         self._intake.end_all(Draining("the worker has stopped", retry_after=1.0))
         await self._writer.flush(FLUSH_SECONDS)
         with contextlib.suppress(TimeoutError):

@@ -9,6 +9,7 @@ import redis.asyncio
 from redis.exceptions import RedisError
 
 from coordination import keys
+from coordination.holds import holds_release
 from tts.gateway.heartbeat import beat_decode
 from tts.gateway.wire import (
     FRAME_FIELD,
@@ -54,7 +55,7 @@ async def gateway_lost_announce(client: redis.asyncio.Redis, gateway_id: str) ->
 
 
 async def process_lost_announce(redis_url: str, process_id: str) -> None:
-    """Say that the process `process_id` died, whatever it was.
+    """Say that the process `process_id` died, whatever it was, and end what it held.
 
     Gateways named `process_id` or `process_id:…` are meant: children of one
     process (a Celery pool) have a gateway each. Raises ConnectionError when
@@ -69,6 +70,7 @@ async def process_lost_announce(redis_url: str, process_id: str) -> None:
         for gateway_id in await _members(client, keys.GATEWAYS):
             if gateway_id == process_id or gateway_id.startswith(f"{process_id}:"):
                 await gateway_lost_announce(client, gateway_id)
+        await holds_release(client, process_id)
     except RedisError as error:
         raise ConnectionError(f"the loss of {process_id} was not announced: {error}") from error
     finally:

@@ -22,7 +22,8 @@ class WorkerBeat(msgspec.Struct, frozen=True):
     `incarnation` is new whenever the worker has lost what it had been sent: at
     start, and when its stream vanished. `sequence` counts beats. `versions` can
     be spoken now, `loading` soon, `failed` not (with the reason). `slots` bounds
-    the requests computed together, over all versions.
+    the requests computed together, over all versions. `gateways` says whose the
+    requests are: how many of `waiting` and `active` each gateway still listens to.
     """
 
     worker_id: str
@@ -35,6 +36,7 @@ class WorkerBeat(msgspec.Struct, frozen=True):
     free_slots: int = 0
     waiting: int = 0
     active: int = 0
+    gateways: dict[str, int] = {}
     draining: bool = False
     booting: bool = False
     host: str = ""

@@ -1,6 +1,7 @@
 """Which worker takes a request: pure decisions over the latest heartbeats."""
 
 import random
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -19,16 +20,17 @@ class WorkerRef:
 
 
 class Placement:
-    """The workers as last seen, and this gateway's own requests that they did not count yet.
+    """The workers as last seen, and the requests of `gateway_id` that they have.
 
-    A placement counts as unseen until its worker has written two more beats:
-    the next may have been on its way already.
+    A beat is up to half a second old when it is used, so what this gateway has
+    placed or ended since then is counted by itself.
     """
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, gateway_id: str, rng: random.Random) -> None:
+        self._gateway_id = gateway_id
         self._rng = rng
         self._beats: dict[str, WorkerBeat] = {}
-        self._unseen: dict[str, list[int]] = {}
+        self._placed: dict[str, WorkerRef] = {}
 
     @property
     def versions(self) -> frozenset[str]:
@@ -54,28 +56,30 @@ class Placement:
             if beat.worker_id not in fresh or fresh[beat.worker_id].incarnation != beat.incarnation
         ]
         self._beats = fresh
-        for ref in ended:
-            self._unseen.pop(ref.worker_id, None)
-        for worker_id, sequences in list(self._unseen.items()):
-            now = fresh[worker_id].sequence if worker_id in fresh else 0
-            left = [sequence for sequence in sequences if now < sequence + 2]
-            if left:
-                self._unseen[worker_id] = left
-            else:
-                del self._unseen[worker_id]
         return ended
 
     def remove(self, worker_id: str) -> None:
         """Forget a worker until it beats again."""
         self._beats.pop(worker_id, None)
-        self._unseen.pop(worker_id, None)
 
-    def choose(self, version: str, tried: Collection[WorkerRef]) -> WorkerRef:
-        """A worker for `version` that is not in `tried`; raises VersionUnavailable, Draining.
+    def place(self, request_id: str, version: str, tried: Collection[WorkerRef]) -> WorkerRef:
+        """Put a request on a worker for `version` that is not in `tried`.
 
-        Workers that have the version come first, then those that are loading it,
-        then any that did not fail to (it may be routed since a moment ago).
+        It counts there until it is placed again or released. Workers that have the
+        version come first, then those that are loading it, then any that did not
+        fail to (it may be routed since a moment ago). Raises VersionUnavailable,
+        Draining.
         """
+        self.release(request_id)
+        worker = self._choose(version, tried)
+        self._placed[request_id] = worker
+        return worker
+
+    def release(self, request_id: str) -> None:
+        """The request is over, or was never placed."""
+        self._placed.pop(request_id, None)
+
+    def _choose(self, version: str, tried: Collection[WorkerRef]) -> WorkerRef:
         candidates = [
             beat
             for beat in self._beats.values()
@@ -88,22 +92,25 @@ class Placement:
         ):
             if group:
                 beat = self._best(group)
-                self._unseen.setdefault(beat.worker_id, []).append(beat.sequence)
                 return WorkerRef(beat.worker_id, beat.incarnation)
         raise self._refusal(version)
 
     def _best(self, group: list[WorkerBeat]) -> WorkerBeat:
         """The less loaded of two that are drawn by chance: gateways do not all pick the same."""
-        free = [beat for beat in group if beat.free_slots > self._pending(beat)]
+        new = self._news(group)
+        free = [beat for beat in group if beat.free_slots > new[beat.worker_id]]
         pool = free or group
         drawn = self._rng.sample(pool, 2) if len(pool) > 2 else pool
-        return min(drawn, key=lambda beat: (self._load(beat), self._rng.random()))
+        return min(drawn, key=lambda beat: (_load(beat, new[beat.worker_id]), self._rng.random()))
 
-    def _pending(self, beat: WorkerBeat) -> int:
-        return len(self._unseen.get(beat.worker_id, ()))
-
-    def _load(self, beat: WorkerBeat) -> float:
-        return (beat.active + beat.waiting + self._pending(beat)) / max(beat.slots, 1)
+    def _news(self, group: list[WorkerBeat]) -> dict[str, int]:
+        """How many more requests of this gateway each worker has than at its beat."""
+        now = Counter(self._placed.values())
+        return {
+            beat.worker_id: now[WorkerRef(beat.worker_id, beat.incarnation)]
+            - beat.gateways.get(self._gateway_id, 0)
+            for beat in group
+        }
 
     def _refusal(self, version: str) -> EngineError:
         if any(version in beat.failed for beat in self._beats.values()):
@@ -114,3 +121,7 @@ class Placement:
         return VersionUnavailable(
             f"no worker is ready to speak version {version}", retry_after=RETRY_AFTER_NO_WORKER
         )
+
+
+def _load(beat: WorkerBeat, new: int) -> float:
+    return (beat.active + beat.waiting + new) / max(beat.slots, 1)

@@ -68,7 +68,7 @@ class RedisGateway:
         self.gateway_id = gateway_id
         self._client = client
         self._clock = clock
-        self._placement = Placement(rng or random.Random())  # noqa: S311 - load balancing
+        self._placement = Placement(gateway_id, rng or random.Random())  # noqa: S311 - load balancing
         self._streams: dict[str, RequestStream] = {}
         self._replies = keys.gateway_replies(gateway_id)
         self._tasks: list[asyncio.Task[None]] = []
@@ -146,7 +146,7 @@ class RedisGateway:
         """Choose a worker; raises VersionUnavailable, Draining."""
         if not self._connected:
             raise VersionUnavailable("the synthesis workers cannot be reached", retry_after=2.0)
-        return self._placement.choose(request.version, tried)
+        return self._placement.place(request.request_id, request.version, tried)
 
     def send(self, worker: WorkerRef, message: RequestMessage) -> None:
         """Queue a message to a worker."""
@@ -155,15 +155,13 @@ class RedisGateway:
     def release(self, request_id: str) -> None:
         """Forget a stream that is over."""
         self._streams.pop(request_id, None)
+        self._placement.release(request_id)
 
     # Inside
 
     @property
     def _connected(self) -> bool:
-        return (
-            self._started and self._created
-            and not self._disconnected
-        )  # fmt: skip
+        return self._started and self._created and not self._disconnected
 
     @property
     def _disconnected(self) -> bool:

@@ -17,12 +17,15 @@ _LEASE_TRIES = 3
 
 
 class Hold:
-    """The reservation and the lease of one request, kept alive by the process's keeper."""
+    """The reservation and the lease of one request, kept alive by the process's keeper.
 
-    def __init__(self, limiter: Limiter, leases: RouteLeases, request_id: str) -> None:
+    `name` is what both are held by (see `coordination.holds`).
+    """
+
+    def __init__(self, limiter: Limiter, leases: RouteLeases, name: str) -> None:
         self._limiter = limiter
         self._leases = leases
-        self.request_id = request_id
+        self.name = name
         self._reservation: Reservation | None = None
         self.version: str | None = None
 
@@ -33,7 +36,7 @@ class Hold:
     async def reserve(self, principal: Principal, tier: TierSpec, characters: int) -> None:
         """Hold a slot and the characters; raises the tenant's limit errors."""
         self._reservation = await self._limiter.reserve(
-            principal=principal, tier=tier, request_id=self.request_id, characters=characters
+            principal=principal, tier=tier, request_id=self.name, characters=characters
         )
 
     async def extend(self, characters: int) -> None:
@@ -52,14 +55,14 @@ class Hold:
             plan = await planner.plan(principal, order)
             # Before the call: one that is cancelled may have been carried out.
             self.version = plan.routed.version
-            await self._leases.acquire(self.version, self.request_id)
+            await self._leases.acquire(self.version, self.name)
             if await planner.epoch() == plan.epoch:
                 return plan
-            await self._leases.release(self.version, self.request_id)
+            await self._leases.release(self.version, self.name)
             self.version = None
         plan = await planner.plan(principal, order)
         self.version = plan.routed.version
-        await self._leases.acquire(self.version, self.request_id)
+        await self._leases.acquire(self.version, self.name)
         return plan
 
     async def renew(self) -> None:
@@ -70,14 +73,14 @@ class Hold:
     async def lease_again(self) -> None:
         """Take the lease anew where it was lost (Redis lost its memory, or was away too long)."""
         if self.version is not None:
-            await self._leases.acquire(self.version, self.request_id)
+            await self._leases.acquire(self.version, self.name)
 
     async def release(self, characters_spoken: int) -> None:
         """Give both back; a failure is logged, since both expire by themselves."""
         version, self.version = self.version, None
         reservation, self._reservation = self._reservation, None
         if version is not None:
-            await _tolerant(self._leases.release(version, self.request_id), "lease_release_failed")
+            await _tolerant(self._leases.release(version, self.name), "lease_release_failed")
         if reservation is not None:
             await _tolerant(self._limiter.settle(reservation, characters_spoken), "settle_failed")
 

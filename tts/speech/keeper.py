@@ -52,11 +52,11 @@ class Keeper:
 
     def add(self, hold: Hold) -> None:
         """Renew `hold` from now on."""
-        self._held[hold.request_id] = hold
+        self._held[hold.name] = hold
 
     def remove(self, hold: Hold) -> None:
         """Renew it no more. Idempotent."""
-        self._held.pop(hold.request_id, None)
+        self._held.pop(hold.name, None)
 
     async def renew_all(self) -> None:
         """Renew everything once; one that fails does not keep the others from it."""
@@ -64,15 +64,15 @@ class Keeper:
         by_version: dict[str, list[str]] = defaultdict(list)
         for hold in holds:
             if hold.version is not None:
-                by_version[hold.version].append(hold.request_id)
-        await _gather([self._renew_leases(key, ids) for key, ids in by_version.items()])
+                by_version[hold.version].append(hold.name)
+        await _gather([self._renew_leases(version, names) for version, names in by_version.items()])
         for start in range(0, len(holds), _AT_ONCE):
             await _gather([hold.renew() for hold in holds[start : start + _AT_ONCE]])
 
-    async def _renew_leases(self, version: str, request_ids: list[str]) -> None:
-        for request_id in await self._leases.renew(version, request_ids):
+    async def _renew_leases(self, version: str, names: list[str]) -> None:
+        for name in await self._leases.renew(version, names):
             # Asked again here: the request may have ended since.
-            hold = self._held.get(request_id)
+            hold = self._held.get(name)
             if hold is not None and hold.version == version:
                 await hold.lease_again()
 

@@ -36,7 +36,10 @@ def request_id_new() -> str:
 
 @dataclass(frozen=True, slots=True)
 class SpeechParts:
-    """What a service is made of. Splitting and encoding run in the executors, never on the loop."""
+    """What a service is made of. Splitting and encoding run in the executors, never on the loop.
+
+    `owner` is the process: what it holds in Redis ends with it.
+    """
 
     gateway: SpeechGateway
     directory: Directory
@@ -45,6 +48,7 @@ class SpeechParts:
     splitter: TextSplitter
     text_executor: Executor
     encode_executor: Executor
+    owner: str
     observers: Sequence[OutcomeObserver] = ()
     renew_seconds: float = RENEW_SECONDS
     clock: Callable[[], float] = time.monotonic
@@ -55,6 +59,7 @@ class SpeechService:
     """Opens sessions; one instance a process and event loop."""
 
     def __init__(self, parts: SpeechParts) -> None:
+        self.owner = parts.owner
         self.gateway = parts.gateway
         self.limiter = parts.limiter
         self.leases = parts.leases

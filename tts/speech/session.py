@@ -6,6 +6,7 @@ from contextlib import aclosing, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from coordination.holds import hold_name
 from tts.engine.errors import ErrorCode, error_from_code
 from tts.engine.event import (
     AudioChunk,
@@ -88,7 +89,9 @@ class SpeechSession:
         plan = await service.planner.plan(self.principal, self.order)
         self.plan = plan
         await self._text.check(plan.tier.max_characters)
-        self._hold = Hold(service.limiter, service.leases, self.request_id)
+        self._hold = Hold(
+            service.limiter, service.leases, hold_name(service.owner, self.request_id)
+        )
         await self._hold.reserve(self.principal, plan.tier, self._text.characters)
         self.plan = await self._hold.lease(service.planner, self.principal, self.order)
         service.keeper.add(self._hold)

@@ -30,6 +30,8 @@ from tts.gateway.stream import RequestStream
 from tts.text.segment import Segment
 
 pytestmark = pytest.mark.timeout(30)
+LONG_TTL_MS = 30_000
+"""Far beyond what the tests wait: then it is the announcement that tells."""
 
 
 async def given(*texts: str) -> AsyncIterator[Segment]:
@@ -161,9 +163,14 @@ async def test_a_worker_that_dies_before_the_first_audio_is_replaced(
 
 
 @pytest.mark.parametrize("announced", [True, False])
-async def test_a_worker_that_dies_after_the_first_audio_is_an_error_within_a_second(
-    client: redis.asyncio.Redis, redis_server: RedisServer, announced: bool
+async def test_a_worker_that_dies_after_the_first_audio_is_an_error_soon(
+    client: redis.asyncio.Redis,
+    redis_server: RedisServer,
+    announced: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if announced:
+        monkeypatch.setattr("tts.consumers.worker.presence.BEAT_TTL_MS", LONG_TTL_MS)
     registry = Registry("tone@1")
     async with (
         worker_running("w1", client, registry) as one,
@@ -179,29 +186,35 @@ async def test_a_worker_that_dies_after_the_first_audio_is_an_error_within_a_sec
             end = finish([event async for event in stream])
         assert end.error_code is ErrorCode.WORKER_LOST
         assert end.segments == 1
-        seconds = asyncio.get_running_loop().time() - began
-        assert seconds < (0.5 if announced else 1.3)
+        assert asyncio.get_running_loop().time() - began < 3.0
 
 
+@pytest.mark.parametrize("announced", [True, False])
 async def test_a_dead_gateways_requests_are_freed(
-    client: redis.asyncio.Redis, redis_server: RedisServer
+    client: redis.asyncio.Redis,
+    redis_server: RedisServer,
+    announced: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if announced:
+        monkeypatch.setattr("tts.gateway.redis.BEAT_TTL_MS", LONG_TTL_MS)
     registry = Registry("tone@1")
     async with worker_running("w1", client, registry) as worker:
         worker.core.held = True
-        for announced in (True, False):
-            gateway = RedisGateway("g1", client)
-            await gateway.start()
+        gateway = RedisGateway("g1", client)
+        await gateway.start()
+        try:
             await ready(gateway, "w1")
             gateway.open(speech_request(), given("one"))
             await eventually(lambda: worker.core.jobs)
+        finally:
             for task in gateway._tasks:
                 task.cancel()
             await asyncio.gather(*gateway._tasks, return_exceptions=True)
             await gateway._watcher.aclose()
-            if announced:
-                await process_lost_announce(redis_server.url, "g1")
-            await eventually(lambda: not worker.core.jobs, seconds=0.3 if announced else 2.5)
+        if announced:
+            await process_lost_announce(redis_server.url, "g1")
+        await eventually(lambda: not worker.core.jobs)
 
 
 async def test_leaving_a_stream_frees_the_worker(client: redis.asyncio.Redis) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self, TypeVar
 
+from coordination.holds import hold_name
 from models_registry.errors import RouteNotFound
 from models_registry.selectors import RoutedVersion
 from tenants.choices import Scope, TierPriority, TierProfile
@@ -65,7 +66,13 @@ ENGLISH = VoiceSpec("af_heart", "tone", (VoicePart("af_heart"),), ("en",))
 MANDARIN = VoiceSpec("zf_xiaoxiao", "tone", (VoicePart("zf_xiaoxiao"),), ("zh",))
 BOTH = replace(ENGLISH, name="both", companion=MANDARIN)
 VOICES = {voice.name: voice for voice in (ENGLISH, MANDARIN, BOTH)}
+OWNER = "web-1"
 ORDER = SpeechOrder(model="tone", voice="both")
+
+
+def held_by(request_id: str) -> str:
+    """The name by which a service on fakes holds what a request needs."""
+    return hold_name(OWNER, request_id)
 
 
 class VoiceMissing(Exception):
@@ -407,6 +414,7 @@ def platform_new(executor: ThreadPoolExecutor) -> Platform:
     leases, outcomes = FakeLeases(), Outcomes()
     service = SpeechService(
         SpeechParts(
+            owner=OWNER,
             gateway=gateway,
             directory=directory,
             limiter=limiter,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tenants.errors import LimitExceeded, ModelNotAllowed, TierNotAllowed
-from tests.tts.speech.speech_fakes import ORDER, PRINCIPAL, RATE, Platform, Script
+from tests.tts.speech.speech_fakes import ORDER, PRINCIPAL, RATE, Platform, Script, held_by
 from tts.engine.errors import QueueFull, SynthesisFailed, WorkerLost
 from tts.engine.event import AudioChunk, FinishReason, SegmentFinished, SpeechFinished
 from tts.speech.errors import LanguageNotSpoken, ServerStopping
@@ -34,8 +34,8 @@ async def listen(speech: SpeechSession) -> list[SpeechEvent]:
 
 async def test_speaks_a_text(platform: Platform) -> None:
     async with session(platform, "One two. Three.") as speech:
-        assert platform.limiter.held == {speech.request_id: 15}
-        assert platform.leases.held == {("tone@1", speech.request_id)}
+        assert platform.limiter.held == {held_by(speech.request_id): 15}
+        assert platform.leases.held == {("tone@1", held_by(speech.request_id))}
         seen = await listen(speech)
     assert [event.samples for event in seen if isinstance(event, AudioChunk)] == [2_400] * 4
     assert isinstance(seen[-1], SpeechFinished)
@@ -47,7 +47,7 @@ async def test_speaks_a_text(platform: Platform) -> None:
     assert (outcome.model, outcome.version, outcome.tier) == ("tone", "tone@1", "standard")
     assert (outcome.voice, outcome.worker_id, outcome.transport) == ("both", "worker-1", "test")
     assert outcome.send_seconds == pytest.approx(0.004)
-    assert platform.limiter.settled == [(speech.request_id, 15, 15)]
+    assert platform.limiter.settled == [(held_by(speech.request_id), 15, 15)]
     platform.assert_nothing_left()
 
 
@@ -242,7 +242,7 @@ async def test_lease_is_taken_again_when_the_configuration_moved_on(platform: Pl
 
     platform.leases.on_acquire = switch
     async with session(platform, "Hi.") as speech:
-        assert platform.leases.held == {("tone@2", speech.request_id)}
+        assert platform.leases.held == {("tone@2", held_by(speech.request_id))}
         await listen(speech)
     assert platform.gateway.streams[0].request.version == "tone@2"
     platform.assert_nothing_left()
@@ -288,7 +288,7 @@ async def test_text_in_pieces_is_spoken_as_it_comes(platform: Platform) -> None:
     assert isinstance(seen[-1], SpeechFinished)
     outcome = platform.outcomes.only
     assert (outcome.characters_asked, outcome.characters_spoken) == (14, 14)
-    assert platform.limiter.settled == [(speech.request_id, 14, 14)]
+    assert platform.limiter.settled == [(held_by(speech.request_id), 14, 14)]
     platform.assert_nothing_left()
 
 

@@ -1,6 +1,5 @@
 """From a worker's request stream to its engine core, and from the core's events to replies."""
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -79,39 +78,8 @@ class Intake:
         self._reply = reply
         self._max_requests = max_requests
         self._clock = clock
-        self._ledger = Ledger()
+        self.requests = Ledger()
         self.draining = False
-
-    # What the heartbeat tells
-
-    @property
-    def idle(self) -> asyncio.Event:
-        """Set while this worker has no request."""
-        return self._ledger.idle
-
-    @property
-    def active(self) -> int:
-        """Requests that have been started."""
-        return sum(entry.started for entry in self._ledger)
-
-    @property
-    def waiting(self) -> int:
-        """Requests that wait, for their turn or their engine."""
-        return len(self._ledger) - self.active
-
-    @property
-    def total(self) -> int:
-        """All requests that this worker has."""
-        return len(self._ledger)
-
-    @property
-    def gateways(self) -> set[str]:
-        """The gateways whose requests this worker has."""
-        return {entry.gateway_id for entry in self._ledger if not entry.silent}
-
-    def count(self, version: str) -> int:
-        """How many requests of `version` this worker has."""
-        return sum(entry.request.version == version for entry in self._ledger)
 
     # From the request stream
 
@@ -132,7 +100,7 @@ class Intake:
             case SegmentSent():
                 self._segment(message)
             case InputEnded():
-                entry = self._ledger.find(message.request_id, message.attempt)
+                entry = self.requests.find(message.request_id, message.attempt)
                 if entry is not None and not entry.input_over:
                     entry.input_over = True
                     if entry.held is None:
@@ -140,7 +108,7 @@ class Intake:
             case CreditGranted():
                 self._credit(message)
             case CancelSent():
-                entry = self._ledger.find(message.request_id, message.attempt)
+                entry = self.requests.find(message.request_id, message.attempt)
                 if entry is not None:
                     self._drop(entry)
             case GatewayDied():
@@ -148,9 +116,9 @@ class Intake:
 
     def _open(self, message: Open) -> None:
         request = message.request
-        if self._ledger.knows((message.gateway_id, message.serial), request.request_id):
+        if self.requests.knows((message.gateway_id, message.serial), request.request_id):
             return
-        known = self._ledger.get(request.request_id)
+        known = self.requests.get(request.request_id)
         try:
             if known is not None:
                 self._supersede(known, request)
@@ -160,7 +128,7 @@ class Intake:
             return
         entry = Entry(message.gateway_id, request, self._clock(), message.serial)
         entry.held = [] if held else None
-        self._ledger.add(entry)
+        self.requests.add(entry)
         if not held:
             self._core.submit(request)
 
@@ -170,18 +138,18 @@ class Intake:
             raise QueueFull("this request is under way already", retry_after=RETRY_AFTER_FULL)
         self._drop(known)
         # What the core still says of the older attempt finds no entry and goes nowhere.
-        self._ledger.forget(known)
+        self.requests.forget(known)
 
     def _admit(self, request: SpeechRequest) -> bool:
         """Whether the request must be held until its engine is loaded; raises EngineError."""
         if self.draining:
             raise Draining("the worker is stopping", retry_after=RETRY_AFTER_DRAINING)
-        if len(self._ledger) >= self._max_requests:
+        if len(self.requests) >= self._max_requests:
             raise QueueFull("the worker has all it can take", retry_after=RETRY_AFTER_FULL)
         return not self._engines.ready(request.version, request.profile)
 
     def _segment(self, message: SegmentSent) -> None:
-        entry = self._ledger.find(message.request_id, message.attempt)
+        entry = self.requests.find(message.request_id, message.attempt)
         if entry is None or message.segment.index < entry.next_segment:
             return
         entry.next_segment = message.segment.index + 1
@@ -191,7 +159,7 @@ class Intake:
             entry.held.append(message.segment)
 
     def _credit(self, message: CreditGranted) -> None:
-        entry = self._ledger.find(message.request_id, message.attempt)
+        entry = self.requests.find(message.request_id, message.attempt)
         if entry is None or message.total <= entry.granted:
             return
         if entry.held is None:
@@ -199,7 +167,7 @@ class Intake:
         entry.granted = message.total
 
     def _malformed(self, error: WireError) -> None:
-        entry = self._ledger.get(error.request_id)
+        entry = self.requests.get(error.request_id)
         if entry is not None:
             self._end(entry, SynthesisFailed("a message of the request is malformed"))
         elif error.request_id and error.gateway_id:
@@ -208,9 +176,13 @@ class Intake:
 
     # From the engine loader
 
+    def count(self, version: str) -> int:
+        """How many requests of `version` this worker has."""
+        return sum(entry.request.version == version for entry in self.requests)
+
     def engine_ready(self, version: str, profile: Profile) -> None:
         """Give the core what was held for this engine."""
-        for entry in self._ledger.held(version, profile):
+        for entry in self.requests.held(version, profile):
             request = entry.request
             waited = self._clock() - entry.since
             left = max(QUEUE_SECONDS_LEAST, request.max_queue_seconds - waited)
@@ -225,19 +197,19 @@ class Intake:
 
     def engine_failed(self, version: str, profile: Profile, error: EngineError) -> None:
         """Refuse what was held for this engine."""
-        for entry in self._ledger.held(version, profile):
+        for entry in self.requests.held(version, profile):
             self._end(entry, error)
 
     def held_refuse(self, error: EngineError) -> None:
         """Refuse everything whose engine is not loaded yet."""
-        for entry in self._ledger:
+        for entry in self.requests:
             if entry.held is not None:
                 self._end(entry, error)
 
     def expire(self) -> None:
         """Refuse what has been held for longer than it may wait; called every beat."""
         now = self._clock()
-        for entry in self._ledger:
+        for entry in self.requests:
             if entry.held is not None and now - entry.since > entry.request.max_queue_seconds:
                 error = VersionUnavailable(
                     f"version {entry.request.version} is still being loaded",
@@ -250,7 +222,7 @@ class Intake:
     def events(self, events: Sequence[EngineEvent]) -> None:
         """Send a step's events to whom they belong."""
         for event in events:
-            entry = self._ledger.find(event.request_id, event.attempt)
+            entry = self.requests.find(event.request_id, event.attempt)
             if entry is None:
                 continue
             if not entry.silent:
@@ -258,31 +230,31 @@ class Intake:
             if isinstance(event, SpeechStarted):
                 entry.started = True
             elif isinstance(event, SpeechFinished):
-                self._ledger.forget(entry)
+                self.requests.forget(entry)
 
     # Ends
 
     def gateway_lost(self, gateway_id: str) -> None:
         """Free everything that a gateway asked for."""
-        for entry in self._ledger:
+        for entry in self.requests:
             if entry.gateway_id == gateway_id:
                 self._drop(entry)
 
     def cancel_all(self) -> None:
         """Free everything."""
-        for entry in self._ledger:
+        for entry in self.requests:
             self._drop(entry)
 
     def end_all(self, error: EngineError) -> None:
         """Tell every caller that its request ends with `error`."""
-        for entry in self._ledger:
+        for entry in self.requests:
             self._end(entry, error)
 
     def _drop(self, entry: Entry) -> None:
         """Cancel a request whose caller expects no answer; it counts until the core ends it."""
         entry.silent = True
         if entry.held is not None:
-            self._ledger.forget(entry)
+            self.requests.forget(entry)
         else:
             self._core.cancel(entry.request.request_id, entry.request.attempt)
 

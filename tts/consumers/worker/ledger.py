@@ -1,7 +1,7 @@
 """The requests that a worker has, and those it had."""
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -52,6 +52,22 @@ class Ledger:
     def __iter__(self) -> Iterator[Entry]:
         """The entries of this moment: they may be ended while one goes through them."""
         return iter(list(self._entries.values()))
+
+    @property
+    def active(self) -> int:
+        """Requests that have been started."""
+        return sum(entry.started for entry in self._entries.values())
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait, for their turn or their engine."""
+        return len(self) - self.active
+
+    @property
+    def gateways(self) -> dict[str, int]:
+        """The gateways that listen to this worker, and to how many requests each."""
+        listening = (entry for entry in self._entries.values() if not entry.silent)
+        return dict(Counter(entry.gateway_id for entry in listening))
 
     def get(self, request_id: str) -> Entry | None:
         """The request, in whatever attempt."""

@@ -50,7 +50,7 @@ class Load:
     draining: bool
     booting: bool
     busy_loading: bool
-    gateways: frozenset[str]
+    gateways: dict[str, int]
 
 
 class PresenceListener(Protocol):
@@ -182,6 +182,7 @@ class Presence:
             free_slots=load.free_slots,
             waiting=load.waiting,
             active=load.active,
+            gateways=load.gateways,
             draining=load.draining,
             booting=load.booting,
             host=socket.gethostname(),
