@@ -80,7 +80,10 @@ def stop(
         until(lambda: _spoken_once(platform))
         stop = Stop(request.param)
         _stop_in_mid_speech(platform, stop)
-        stop.log = (platform.var_dir / "serve.log").read_text()
+        # The supervisor tells of an end a moment after it.
+        log = platform.var_dir / "serve.log"
+        until(lambda: "process_ended" in log.read_text())
+        stop.log = log.read_text()
         yield stop
 
 

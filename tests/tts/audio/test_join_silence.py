@@ -14,7 +14,8 @@ from tts.audio.silence import JoinSilence
 Samples = NDArray[np.float32]
 Make = Callable[..., Samples]
 RATE = 24_000
-AUDIBLE = 0.00317  # just above -50 dBFS
+AUDIBLE = np.float32(10.0 ** (-50.0 / 20.0))
+"""-50 dBFS, rounded as the samples are: a fade may come down on either side of it."""
 MS = RATE // 1_000
 
 
