@@ -8,6 +8,7 @@ from tts.engines.base import SpeechEngine
 ENGINES: dict[str, str] = {
     "tone": "tts.engines.tone.engine:ToneEngine",
     "kokoro": "tts.engines.kokoro.engine:KokoroEngine",
+    "chattts": "tts.engines.chattts.engine:ChatTtsEngine",
 }
 
 

@@ -1,0 +1,180 @@
+"""The ChatTTS engine speaks: batches, voices, takes, and what it refuses."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.tts.engines.chattts.speaking import (
+    HIDDEN,
+    Bench,
+    embedding,
+    segment,
+    voice_of,
+)
+from tts.audio.encoder import StreamEncoder
+from tts.audio.format import AudioFormat
+from tts.audio.pcm import to_s16le
+from tts.engine.errors import EngineError, NothingToSpeak, VoiceUnavailable
+from tts.engine.request import Profile, VoicePart, VoiceSpec
+from tts.engines.chattts.profile import PROFILES
+from tts.engines.chattts.voice import Embedding, Recording, Sample, material_pack
+from tts.engines.registry import engine_create
+from tts.text.segment import Language, Mark, Segment
+
+
+@pytest.fixture(scope="module")
+def standard(chattts_tiny: Path) -> Iterator[Bench]:
+    bench = Bench.load(chattts_tiny, Profile.STANDARD)
+    yield bench
+    bench.engine.close()
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(standard: Bench) -> Iterator[None]:
+    yield
+    assert standard.engine.rows == 0
+    assert not standard.engine._speeches
+
+
+def test_text_is_spoken(standard: Bench) -> None:
+    (audio,) = standard.speak(standard.prepare("hello there, this is a test"))
+    assert audio.dtype == np.float32
+    assert np.isfinite(audio).all()
+    assert len(audio) > 24_000
+    assert np.abs(audio).max() > 0.01
+
+
+def test_first_audio_leaves_after_the_first_window(standard: Bench) -> None:
+    utterance = standard.prepare("hello there")
+    steps, results = standard.until_audio(utterance)
+    assert steps == PROFILES[Profile.STANDARD].windows.first_tokens
+    assert not results[0].finished
+    standard.engine.release(utterance)
+
+
+def test_audio_of_a_seed_is_the_same_alone_and_beside_others(standard: Bench) -> None:
+    (alone,) = standard.speak(standard.prepare("hello there", seed=5))
+    others = [
+        standard.prepare(f"some other words {'and more ' * index}", seed=index)
+        for index in range(4)
+    ]
+    beside, *_ = standard.speak(standard.prepare("hello there", seed=5), *others)
+    np.testing.assert_array_equal(alone, beside)
+
+
+def test_seed_segment_and_voice_decide_what_is_said(standard: Bench) -> None:
+    variants = [
+        standard.prepare("hello there", seed=5),
+        standard.prepare("hello there", seed=6),
+        standard.prepare(segment("hello there", index=1), seed=5),
+        standard.prepare("hello there", voice_of(embedding(2)), seed=5),
+        standard.prepare("hello there", voice_of(embedding(1), embedding(2)), seed=5),
+    ]
+    audio = [samples.tobytes() for samples in standard.speak(*variants)]
+    assert len(set(audio)) == len(audio)
+
+
+def test_marks_and_prompt_tokens_reach_the_model(standard: Bench) -> None:
+    plain = segment("hello there")
+    marked = Segment(0, plain.source, plain.spans, 0, 11, (Mark("laugh", 6),))
+    slow = Segment(0, plain.source, plain.spans, 0, 11, (), ("oral_2", "speed_2"))
+    audio = standard.speak(*(standard.prepare(part) for part in (plain, marked, slow)))
+    assert len({samples.tobytes() for samples in audio}) == 3
+
+
+def test_chinese_is_spoken(standard: Bench) -> None:
+    utterance = standard.prepare(segment("你好世界", language=Language.ZH))
+    assert utterance.expected_seconds == pytest.approx(0.9)
+    assert len(standard.speak(utterance)[0]) > 0
+
+
+def test_voice_after_a_sample(standard: Bench) -> None:
+    codes = np.random.default_rng(3).integers(0, 625, (4, 40)).astype("<u2")
+    voice = voice_of(material_pack(Sample(codes.tobytes(), 4, "good morning")))
+    (audio,) = standard.speak(standard.prepare("hello there", voice))
+    assert len(audio) > 0
+
+
+def recording() -> bytes:
+    noise = np.random.default_rng(4).standard_normal(48_000).astype(np.float32) * 0.1
+    with StreamEncoder(AudioFormat.OPUS, 24_000, 24_000, stored=True) as encoder:
+        encoder.encode(to_s16le(noise))
+        return encoder.finish()
+
+
+def test_voice_after_a_recording_is_heard_once(standard: Bench) -> None:
+    voice = voice_of(material_pack(Recording(recording(), "good morning")))
+    first, second = (standard.prepare("hello there", voice) for _ in range(2))
+    assert first.payload.speaker is second.payload.speaker  # type: ignore[attr-defined]
+    first.payload.speaker.result(timeout=60)  # type: ignore[attr-defined]
+    once, again = standard.speak(first, second, steps=100_000)
+    np.testing.assert_array_equal(once, again)
+
+
+def test_best_of_several_takes_is_spoken(chattts_tiny: Path) -> None:
+    bench = Bench.load(chattts_tiny, Profile.HQ)
+    (audio,) = bench.speak(bench.prepare("hello there"))
+    (again,) = bench.speak(bench.prepare("hello there"))
+    assert len(audio) > 0
+    np.testing.assert_array_equal(audio, again)
+    assert bench.engine.rows == 0
+    bench.engine.close()
+
+
+def test_more_utterances_than_slots_wait_their_turn(standard: Bench) -> None:
+    count = PROFILES[Profile.STANDARD].cache.slots + 3
+    audio = standard.speak(*(standard.prepare("hello", seed=seed) for seed in range(count)))
+    assert all(len(samples) for samples in audio)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 30])
+def test_release_frees_everything_at_any_time(standard: Bench, steps: int) -> None:
+    utterance = standard.prepare("hello there")
+    for _ in range(steps):
+        standard.engine.step([utterance])
+    assert standard.engine.rows == 1
+    standard.engine.release(utterance)
+    assert standard.engine.rows == 0
+
+
+@pytest.mark.parametrize(
+    ("voice", "message"),
+    [
+        (VoiceSpec("anna", "chattts", (VoicePart("x"),), ("en",)), "has no speaker"),
+        (voice_of(b"rubbish"), "not the payload"),
+        (voice_of(material_pack(Embedding(bytes(6)))), "64 float16"),
+        (voice_of(material_pack(Embedding(bytes(2 * HIDDEN)))), "all zeros"),
+        (voice_of(material_pack(Sample(bytes(8), 2, "x"))), "codebooks"),
+        (
+            voice_of(embedding(1), material_pack(Sample(bytes(8), 4, "x"))),
+            "only embeddings can be mixed",
+        ),
+    ],
+)
+def test_voice_that_is_none(standard: Bench, voice: VoiceSpec, message: str) -> None:
+    with pytest.raises(VoiceUnavailable, match=message):
+        standard.prepare("hello", voice)
+
+
+def test_broken_recording_ends_its_own_request_alone(standard: Bench) -> None:
+    broken = voice_of(material_pack(Recording(b"no audio", "good morning")))
+    bad, good = standard.prepare("hello", broken), standard.prepare("hello")
+    with pytest.raises(VoiceUnavailable, match="cannot be used"):
+        standard.speak(bad, good, steps=100_000)
+    assert len(standard.speak(good)[0]) > 0
+
+
+def test_text_that_the_model_does_not_read(standard: Bench) -> None:
+    with pytest.raises(NothingToSpeak):
+        standard.prepare(segment("—…"))
+
+
+def test_text_that_never_fits_is_refused(standard: Bench) -> None:
+    with pytest.raises(EngineError, match="do not fit"):
+        standard.speak(standard.prepare("many words " * 100))
+
+
+def test_engine_is_known_by_name() -> None:
+    assert engine_create("chattts").traits.step_seconds == pytest.approx(512 / 24_000)

@@ -1,0 +1,115 @@
+"""From a voice as a request carries it to the speaker in a prompt."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from tts.audio.errors import AudioError
+from tts.audio.reading import audio_read
+from tts.engine.errors import VoiceUnavailable
+from tts.engine.request import VoiceSpec
+from tts.engines.base import Samples
+from tts.engines.chattts import SAMPLE_RATE
+from tts.engines.chattts.backend import Floats
+from tts.engines.chattts.generation import Codes
+from tts.engines.chattts.speaker import SpeakerInvalid, embedding_read, sample_read, speaker_mix
+from tts.engines.chattts.voice import (
+    Embedding,
+    Recording,
+    Sample,
+    VoiceMaterial,
+    material_unpack,
+)
+
+MAX_HEARD = 64
+"""Recordings whose audio tokens are kept, the last ones used."""
+MAX_SECONDS = 20.0
+
+Encode = Callable[[Samples], Codes]
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Who speaks: a direction `vector` (h,), or `sample` (codebooks, t) saying `transcript`."""
+
+    vector: Floats | None = None
+    sample: Codes | None = None
+    transcript: str = ""
+
+
+class Casting:
+    """Finds speakers. A recording is heard in a thread of its own, so that nobody waits for it.
+
+    `encode` is called in that thread alone.
+    """
+
+    def __init__(self, hidden: int, codebooks: int, encode: Encode) -> None:
+        self._hidden, self._codebooks = hidden, codebooks
+        self._encode = encode
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="chattts-casting")
+        self._heard: OrderedDict[bytes, Future[Speaker]] = OrderedDict()
+
+    def cast(self, voice: VoiceSpec) -> "Future[Speaker]":
+        """The speaker of `voice`, now or later; raises VoiceUnavailable saying why not.
+
+        The future raises VoiceUnavailable where a recording cannot be used.
+        """
+        try:
+            materials = [_material(voice, part.payload) for part in voice.parts]
+            first = materials[0] if len(materials) == 1 else None
+            if isinstance(first, Recording):
+                return self._hear(voice.parts[0].payload, first)
+            if isinstance(first, Sample):
+                codes = sample_read(first.codes, first.codebooks, self._codebooks)
+                return _known(Speaker(sample=codes.astype(np.uint16), transcript=first.transcript))
+            vectors = [_vector(voice, material, self._hidden) for material in materials]
+            return _known(Speaker(speaker_mix(vectors, [part.weight for part in voice.parts])))
+        except SpeakerInvalid as error:
+            raise VoiceUnavailable(f"voice {voice.name!r}: {error.problem}") from error
+
+    def close(self) -> None:
+        """End the thread; what it has not begun is dropped."""
+        self._thread.shutdown(wait=True, cancel_futures=True)
+
+    def _hear(self, payload: bytes, recording: Recording) -> "Future[Speaker]":
+        found = self._heard.get(payload)
+        if found is None:
+            found = self._heard[payload] = self._thread.submit(self._listen, recording)
+        self._heard.move_to_end(payload)
+        if len(self._heard) > MAX_HEARD:
+            self._heard.popitem(last=False)
+        return found
+
+    def _listen(self, recording: Recording) -> Speaker:
+        try:
+            samples = audio_read(recording.audio, SAMPLE_RATE, MAX_SECONDS)
+            codes = self._encode(samples)
+        except (AudioError, ValueError) as error:
+            raise VoiceUnavailable(f"the voice's recording cannot be used: {error}") from error
+        return Speaker(sample=codes, transcript=recording.transcript)
+
+
+def _known(speaker: Speaker) -> "Future[Speaker]":
+    future: Future[Speaker] = Future()
+    future.set_result(speaker)
+    return future
+
+
+def _material(voice: VoiceSpec, payload: bytes) -> VoiceMaterial:
+    if not payload:
+        raise VoiceUnavailable(
+            f"voice {voice.name!r} has no speaker: ChatTTS' are embeddings or samples"
+        )
+    try:
+        return material_unpack(payload)
+    except ValueError as error:
+        raise VoiceUnavailable(f"voice {voice.name!r} is {error}") from error
+
+
+def _vector(voice: VoiceSpec, material: VoiceMaterial, hidden: int) -> Floats:
+    if not isinstance(material, Embedding):
+        raise VoiceUnavailable(f"voice {voice.name!r}: only embeddings can be mixed, no recordings")
+    return embedding_read(material.values, hidden)

@@ -1,0 +1,248 @@
+"""The ChatTTS engine: one token for every active row a step, audio window by window."""
+
+import itertools
+import json
+import re
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from tts.audio.faults import faults, rank
+from tts.engine.errors import EngineError, NothingToSpeak
+from tts.engine.request import Profile, VoiceSpec
+from tts.engines.base import (
+    Device,
+    EngineKind,
+    EngineTraits,
+    Samples,
+    Shards,
+    StepResult,
+    SynthesisParams,
+    Utterance,
+)
+from tts.engines.chattts import SAMPLE_RATE, TOKEN_SAMPLES
+from tts.engines.chattts.backends import backend_create
+from tts.engines.chattts.casting import Casting, Speaker
+from tts.engines.chattts.config_json import config_from_json
+from tts.engines.chattts.decoding import AudioDecoding
+from tts.engines.chattts.generation import Generation, GenerationRefused, Kind, Prompt
+from tts.engines.chattts.loop import StepLoop
+from tts.engines.chattts.mel_decoder import MelDecoder
+from tts.engines.chattts.profile import PROFILES
+from tts.engines.chattts.random_stream import StreamKey
+from tts.engines.chattts.recording import RecordingEncoder
+from tts.engines.chattts.script import script
+from tts.engines.chattts.speech import SILENCE, Speech
+from tts.engines.chattts.tokens import Vocabulary
+from tts.engines.chattts.vocoder import Vocoder
+from tts.engines.chattts.vocos import Vocos
+from tts.engines.chattts.weights import embeddings
+from tts.text.segment import Language, Segment
+
+TOKEN_SECONDS = TOKEN_SAMPLES / SAMPLE_RATE
+_SECONDS_PER_CHARACTER = {Language.ZH: 0.225, Language.EN: 0.065}
+"""A guess until somebody has measured real weights: the pace of Kokoro's voices."""
+_LONGEST = 3.0
+"""Times its expected length at which an utterance is cut off: the model then does not end."""
+_SPARE_SECONDS = 2.0
+_LEAST_SHARE = 0.25
+"""Share of its expected length below which an utterance is taken for a failure, and retried."""
+_TAKES = 1_000
+"""Attempts of one take are numbered from this times its number on."""
+_MARK = re.compile(r"\[([a-z_0-9]+)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """What an utterance is to say, and by whom."""
+
+    text: str
+    controls: tuple[str, ...]
+    speaker: "Future[Speaker]"
+    seed: int
+    segment: int
+
+
+class ChatTtsEngine:
+    """Speaks with ChatTTS' weights in the step loop of this package."""
+
+    traits = EngineTraits(
+        kind=EngineKind.STEP,
+        sample_rate=SAMPLE_RATE,
+        languages=tuple(Language),
+        step_seconds=TOKEN_SECONDS,
+    )
+
+    def __init__(self) -> None:
+        self._ids = itertools.count(1)
+        self._speeches: dict[int, Speech] = {}
+
+    def load(
+        self, shards: Shards, device: Device, profile: Profile, notify: Callable[[], None]
+    ) -> None:
+        """Build everything of one profile; raises VersionUnavailable."""
+        del notify  # a STEP engine is asked again at once
+        self._settings = settings = PROFILES[profile]
+        model = config_from_json(json.loads(shards.read("config")))
+        self._config = config = model.gpt
+        self._vocabulary = shards.resident(
+            "tokenizer", "chattts-vocabulary", lambda: Vocabulary.read(shards.read("tokenizer"))
+        )
+        tables = shards.resident(
+            "embed", "chattts-embeddings", lambda: embeddings(config, shards.read("embed"))
+        )
+        self._backend = backend_create(shards, config, settings.cache, settings.precision, device)
+        audio = AudioDecoding(config, tables, settings.cache.slots)
+        self._loop = StepLoop(self._backend, config, tables, {Kind.AUDIO: audio})
+        self._vocoder = shards.resident(
+            "decoder",
+            f"chattts-vocoder-{settings.vocoder}-{device.name}-{device.threads}",
+            lambda: Vocoder(
+                MelDecoder.from_decoder(
+                    shards.read("decoder"), model, device.name, settings.vocoder
+                ),
+                Vocos(shards.read("vocos"), model.vocos, device.name, settings.vocoder),
+                device.threads,
+            ),
+        )
+        self._casting = Casting(
+            config.hidden,
+            config.codebooks,
+            lambda samples: shards.resident(
+                "dvae",
+                "chattts-recordings",
+                lambda: RecordingEncoder(shards.read("dvae"), model, threads=1),
+            ).encode(samples),
+        )
+
+    def prepare(self, segment: Segment, voice: VoiceSpec, params: SynthesisParams) -> Utterance:
+        """Write the script, find the speaker; raises VoiceUnavailable, NothingToSpeak."""
+        text = script(segment)
+        if not any(character.isalpha() for character in _MARK.sub("", text)):
+            raise NothingToSpeak("the segment has nothing that ChatTTS reads")
+        line = _Line(
+            text,
+            tuple(token for token in segment.prompt if token.startswith("speed_")),
+            self._casting.cast(voice),
+            params.seed or 0,
+            segment.index,
+        )
+        seconds = sum(
+            len(span.spoken) * _SECONDS_PER_CHARACTER[span.language] for span in segment.spans
+        )
+        return Utterance(next(self._ids), segment.index, line, max(TOKEN_SECONDS, seconds))
+
+    def step(self, active: Sequence[Utterance]) -> list[StepResult]:
+        """One token for every row of `active`, and the audio that this makes due."""
+        began = time.perf_counter()
+        results: dict[int, StepResult] = {}
+        speaking: list[tuple[int, Speech]] = []
+        for utterance in active:
+            key = utterance.utterance_id
+            try:
+                speech = self._speeches.get(key) or self._begin(utterance)
+            except EngineError as error:
+                results[key] = StepResult(key, SILENCE, finished=True, error=error)
+                continue
+            if speech is not None:
+                speaking.append((key, speech))
+        self._advance([speech for _, speech in speaking])
+        audio = self._decode([speech for _, speech in speaking])
+        for (key, speech), samples in zip(speaking, audio, strict=True):
+            finished = not speech.rows
+            results[key] = StepResult(key, samples, finished, speech.error)
+            if finished:
+                del self._speeches[key]
+        share = (time.perf_counter() - began) / max(1, len(results))
+        return [
+            StepResult(result.utterance_id, result.audio, result.finished, result.error, share)
+            for result in results.values()
+        ]
+
+    def release(self, utterance: Utterance) -> None:
+        """Free its rows and their part of the cache."""
+        speech = self._speeches.pop(utterance.utterance_id, None)
+        if speech is not None:
+            for row in speech.rows:
+                self._loop.release(row)
+
+    def close(self) -> None:
+        """Free the cache, and the weights where no other engine has them."""
+        self._casting.close()
+        self._speeches.clear()
+        self._backend.close()
+
+    @property
+    def rows(self) -> int:
+        """Rows in the loop: none when nothing is being spoken."""
+        return self._loop.rows
+
+    def _begin(self, utterance: Utterance) -> Speech | None:
+        """Have its rows join; None while its recording is being heard."""
+        line = utterance.payload
+        assert isinstance(line, _Line)  # noqa: S101 - made by this engine's own prepare
+        if not line.speaker.done():
+            return None
+        expected = utterance.expected_seconds
+        prompt = self._prompt(line, line.speaker.result())
+        takes = [
+            self._generation(prompt, StreamKey(line.seed, line.segment, take * _TAKES), expected)
+            for take in range(self._settings.takes)
+        ]
+        rows = [self._loop.join(generation) for generation in takes]
+        speech = Speech.of(rows, self._settings.windows, lambda found: _best(found, expected))
+        self._speeches[utterance.utterance_id] = speech
+        return speech
+
+    def _prompt(self, line: _Line, speaker: Speaker) -> Prompt:
+        found = self._vocabulary.code_prompt(
+            self._pieces(line.text),
+            line.controls,
+            speaker.transcript,
+            speaker=speaker.vector is not None,
+        )
+        return Prompt(found.ids, found.speaker_at, speaker.vector, speaker.sample)
+
+    def _pieces(self, text: str) -> list[str | int]:
+        """The script with its marks as tokens; `script` lets no bracket stand for anything else."""
+        pieces: list[str | int] = []
+        for index, part in enumerate(_MARK.split(text)):
+            pieces.append(self._vocabulary.token(part) if index % 2 else part)
+        return pieces
+
+    def _generation(self, prompt: Prompt, key: StreamKey, expected: float) -> Generation:
+        room = self._settings.cache.positions - prompt.length + 1
+        wanted = round((expected * _LONGEST + _SPARE_SECONDS) / TOKEN_SECONDS)
+        if room < expected / TOKEN_SECONDS:
+            raise GenerationRefused(
+                f"about {expected:.0f} s of speech and a prompt of {prompt.length} tokens do not"
+                f" fit {self._settings.cache.positions} positions"
+            )
+        longest = min(wanted, room)
+        least = min(
+            round(expected * _LEAST_SHARE / TOKEN_SECONDS),
+            # Nothing may have left before it is known whether the take counts.
+            self._settings.windows.first_tokens - 1,
+            longest,
+        )
+        return Generation(prompt, key, longest, least_tokens=max(1, least))
+
+    def _advance(self, speeches: Sequence[Speech]) -> None:
+        takes = {take.row: take for speech in speeches for take in speech.takes if not take.ended}
+        for step in self._loop.step(list(takes)):
+            takes[step.row].advance(step)
+
+    def _decode(self, speeches: Sequence[Speech]) -> list[Samples]:
+        """What leaves each speech now; all windows go through the vocoder in one call."""
+        due = [speech.windows() for speech in speeches]
+        windows = [window for found in due for _, window in found]
+        decoded = iter(self._vocoder.decode(windows) if windows else [])
+        return [
+            speech.audio([(row, next(decoded)) for row, _ in found])
+            for speech, found in zip(speeches, due, strict=True)
+        ]
+
+
+def _best(takes: Sequence[Samples], expected: float) -> int:
+    return rank([faults(take, SAMPLE_RATE, expected) for take in takes])[0]

@@ -1,0 +1,93 @@
+"""One utterance on its way from tokens to audio: streamed, or chosen among takes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tts.engine.errors import EngineError
+from tts.engines.base import Samples
+from tts.engines.chattts.generation import RowStep
+from tts.engines.chattts.windows import StreamingDecoder, Window, WindowPlan
+
+SILENCE: Samples = np.zeros(0, np.float32)
+Chooser = Callable[[Sequence[Samples]], int]
+"""Given takes, at least one, the index of the best."""
+
+
+@dataclass(slots=True)
+class Take:
+    """A row of the step loop and what it made; `error` says why nothing comes of it."""
+
+    row: int
+    decoder: StreamingDecoder
+    ended: bool = False
+    error: EngineError | None = None
+
+    def advance(self, step: RowStep) -> None:
+        """Take in what a step did for the row."""
+        if step.restarted:
+            self.decoder = StreamingDecoder(self.decoder.plan)
+        if step.hidden is not None:
+            self.decoder.push(step.hidden[None])
+        self.ended, self.error = step.ended, step.error
+
+    def windows(self) -> list[Window]:
+        """What can be decoded now."""
+        found = []
+        while (window := self.decoder.due()) is not None:
+            found.append(window)
+        return [*found, *self.decoder.finish()] if self.ended else found
+
+
+@dataclass(slots=True)
+class Speech:
+    """What is spoken of one utterance. With one take, audio leaves window by window.
+
+    With several, all of them are decoded once they have ended, and `choose` picks one.
+    """
+
+    takes: list[Take]
+    choose: Chooser
+
+    @classmethod
+    def of(cls, rows: Sequence[int], plan: WindowPlan, choose: Chooser) -> "Speech":
+        """A speech of one row, or of several to choose from."""
+        return cls([Take(row, StreamingDecoder(plan)) for row in rows], choose)
+
+    @property
+    def rows(self) -> list[int]:
+        """The rows that still have to be computed; none when the speech is over."""
+        return [take.row for take in self.takes if not take.ended]
+
+    @property
+    def error(self) -> EngineError | None:
+        """Why there is no speech: the error of the last take, where all have one."""
+        errors = [take.error for take in self.takes]
+        return errors[-1] if all(error is not None for error in errors) else None
+
+    def windows(self) -> list[tuple[int, Window]]:
+        """What the vocoder has to decode now, with the number of the row it belongs to."""
+        if len(self.takes) > 1 and self.rows:
+            return []
+        return [
+            (take.row, window)
+            for take in self.takes
+            if take.error is None
+            for window in take.windows()
+        ]
+
+    def audio(self, decoded: Sequence[tuple[int, Samples]]) -> Samples:
+        """The samples that leave, given those of the windows."""
+        if len(self.takes) == 1 or not decoded:
+            return _joined([samples for _, samples in decoded])
+        takes = [
+            _joined([samples for row, samples in decoded if row == take.row])
+            for take in self.takes
+            if take.error is None
+        ]
+        return takes[self.choose(takes)]
+
+
+def _joined(parts: Sequence[Samples]) -> Samples:
+    return np.concatenate(parts) if parts else SILENCE
