@@ -4,7 +4,9 @@ SpeechError (`tts.speech.errors`)
 └── VoiceError
     ├── VoiceNotFound   the caller has no voice of that name for this model (404)
     ├── VoiceMixInvalid a mix that cannot be read or spoken, and where (400)
-    └── VoiceInvalid    a voice that cannot be stored as asked (400)
+    ├── VoiceInvalid    a voice that cannot be stored as asked (400)
+    ├── VoiceTaken      the tenant has a voice of that name already (409)
+    └── VoiceLimit      the tenant has as many voices as it may (409)
 ModelImportFailed       a model that cannot be imported, and why
 """
 
@@ -51,6 +53,26 @@ class VoiceInvalid(VoiceError):
     """A voice that cannot be stored as asked."""
 
     code = "voice_invalid"
+
+
+class VoiceTaken(VoiceError):
+    """The tenant has a voice of that name already."""
+
+    status = 409
+    code = "voice_exists"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"a voice named {name[:64]!r} exists already", param="name")
+
+
+class VoiceLimit(VoiceError):
+    """The tenant has as many voices as it may."""
+
+    status = 409
+    code = "voice_limit"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"a tenant has at most {limit} voices of its own, in use or not")
 
 
 class ModelImportFailed(Exception):

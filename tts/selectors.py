@@ -7,12 +7,28 @@ from channels.db import database_sync_to_async
 from django.db.models import Q
 
 from coordination.epoch import ConfigCache
+from models_registry.manifest import Manifest
+from models_registry.models import ModelVersion
+from models_registry.states import VersionState
 from tts.engine.request import VoicePart, VoiceSpec
-from tts.errors import VoiceNotFound
+from tts.engines.chattts.config_json import config_from_json
+from tts.engines.chattts.speaker import SpeakerStatistics
+from tts.engines.shards import LocalShards
+from tts.errors import VoiceInvalid, VoiceNotFound
 from tts.models import Voice
 from tts.voice_mix import NamedPart, voice_mix_parse, voice_mixed
 
 SHOWN = 12
+CHATTTS = "chattts"
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakerSpace:
+    """What a version's speakers are made of: dimensions, codebooks, and where they lie."""
+
+    hidden: int
+    codebooks: int
+    statistics: SpeakerStatistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +88,7 @@ async def voices_listed(
     voices = await _voices(_uuid(tenant_id), engine)
     infos: dict[tuple[str, str], VoiceInfo] = {}
     for voice in voices:
-        infos.setdefault((voice.engine, voice.name), _info(voice))
+        infos.setdefault((voice.engine, voice.name), voice_info(voice))
     return tuple(infos.values())
 
 
@@ -82,6 +98,28 @@ async def voices_speaking(
     """Names of the voices that speak `language` themselves, without a companion."""
     voices = await voices_listed(tenant_id, engine)
     return tuple(voice.name for voice in voices if language in voice.languages)
+
+
+def speaker_space() -> SpeakerSpace:
+    """Where the speakers of the newest usable ChatTTS version lie; raises VoiceInvalid."""
+    usable = [state for state in VersionState if state.may_serve]
+    versions = ModelVersion.objects.filter(model__engine=CHATTTS, state__in=usable)
+    version = versions.order_by("created_at", "id").last()
+    if version is None:
+        raise VoiceInvalid("there is no ChatTTS model here that could speak with an own voice")
+    manifest = Manifest.from_json(version.manifest)
+    config = config_from_json(manifest.config["model"])
+    statistics = LocalShards.of(manifest).read("speaker").decode()
+    return SpeakerSpace(
+        config.gpt.hidden,
+        config.gpt.codebooks,
+        SpeakerStatistics.read(statistics, config.gpt.hidden),
+    )
+
+
+def voice_own(name: str, tenant_id: UUID | str) -> Voice | None:
+    """The voice in use that a tenant made under exactly this name."""
+    return Voice.objects.filter(name=name, tenant_id=_uuid(tenant_id), is_active=True).first()
 
 
 # Unlike `async for`, this drops a connection that the database has closed.
@@ -133,7 +171,8 @@ def _spec(voice: Voice) -> VoiceSpec:
     )
 
 
-def _info(voice: Voice) -> VoiceInfo:
+def voice_info(voice: Voice) -> VoiceInfo:
+    """A voice as it is listed."""
     return VoiceInfo(
         name=voice.name,
         display_name=voice.display_name,

@@ -10,11 +10,11 @@ from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
 from coordination.clipping import clipped
-from tts.api import catalogue, speech, tokens
+from tts.api import catalogue, speech, tokens, voices
+from tts.api.body import JsonBody
 from tts.engine.traces import trace_of
 from tts.speech.errors import BadRequest, BodyTooLarge, PathNotFound, SpeechError, UnknownHost
 from tts.speech.problem import Problem, kind_of, problem_of
-from voicehost.json_body import JsonBody
 
 log = structlog.get_logger(__name__)
 
@@ -32,6 +32,7 @@ api = NinjaAPI(
 )
 api.add_router("", speech.router)
 api.add_router("", catalogue.router)
+api.add_router("", voices.router)
 api.add_router("", tokens.router)
 
 

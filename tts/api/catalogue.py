@@ -74,7 +74,7 @@ async def audio_voices_list(
             voices.setdefault(voice.name, voice)
     if query.legacy:
         return VoiceNames(voices=list(voices))
-    listed = [_voice(voice) for voice in voices.values()]
+    listed = [voice_object(voice) for voice in voices.values()]
     return VoiceList(voices=listed, data=listed)
 
 
@@ -101,7 +101,8 @@ def _model(item: ListedModel) -> ModelObject:
     return ModelObject(id=item.name, created=item.created)
 
 
-def _voice(voice: VoiceInfo) -> VoiceObject:
+def voice_object(voice: VoiceInfo) -> VoiceObject:
+    """A voice as the API shows it."""
     return VoiceObject(
         id=voice.name,
         name=voice.display_name or voice.name,

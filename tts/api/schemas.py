@@ -3,7 +3,7 @@
 from typing import Literal
 
 from ninja import Schema
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 
 class ErrorDetail(Schema):
@@ -86,6 +86,39 @@ class VoiceNames(Schema):
     """The voices as plain strings, for clients that expect those."""
 
     voices: list[str]
+
+
+class VoiceCreate(Schema):
+    """A voice to be made, from exactly one of `seed`, `embedding` and `sample`.
+
+    A `recording` comes as a file in a form instead.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(examples=["anna"], description="What requests call it.")
+    languages: list[str] = Field(default=["zh", "en"], description="What it speaks.")
+    seed: int | None = Field(default=None, description="A random speaker; 0 to 2**53 - 1.")
+    embedding: str | None = Field(default=None, description="ChatTTS' `spk_emb`.")
+    sample: str | None = Field(default=None, description="ChatTTS' `spk_smp`.")
+    transcript: str = Field(default="", description="What is said in the sample or recording.")
+    consent: str = Field(
+        default="",
+        max_length=2_000,
+        description="Who agreed to the use of their voice, when and how. "
+        "Samples and recordings need it.",
+    )
+    display_name: str = Field(default="", max_length=100, description="The name for people.")
+    gain_db: float = Field(default=0.0, description="Fixed loudness correction, -24 to 24.")
+    preview_text: str = Field(default="", max_length=1_000)
+
+
+class VoiceDeleted(Schema):
+    """A voice that no request finds any more."""
+
+    id: str
+    object: Literal["voice.deleted"] = "voice.deleted"
+    deleted: bool = True
 
 
 class TokenRequest(Schema):

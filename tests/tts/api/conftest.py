@@ -79,6 +79,7 @@ async def api(transactional_db: None, api_redis: str, settings: Settings) -> Asy
         cache = ConfigCache()
         service = SpeechService(
             SpeechParts(
+                owner="web-1",
                 gateway=FakeGateway(),
                 directory=PlatformDirectory(cache),
                 limiter=FakeLimiter(),
