@@ -13,6 +13,7 @@ from pathlib import Path
 import redis
 import redis.asyncio
 
+from coordination.connection import redis_async_for
 from tests.requirement import missing
 
 START_SECONDS = 10.0
@@ -88,7 +89,7 @@ def redis_running() -> Iterator[RedisServer]:
 @asynccontextmanager
 async def redis_client(server: RedisServer) -> AsyncIterator[redis.asyncio.Redis]:
     """A client of the running loop; the database is emptied first."""
-    client = redis.asyncio.Redis.from_url(server.url)
+    client = redis_async_for(server.url)
     await client.flushall()
     try:
         yield client

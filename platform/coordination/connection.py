@@ -10,6 +10,8 @@ import redis
 import redis.asyncio
 from django.conf import settings
 from redis.asyncio.connection import AbstractConnection
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 
 # A server that hangs must fail a request, not hold it; blocking reads have clients of their own.
 ANSWER_SECONDS = 5.0
@@ -44,9 +46,19 @@ class CancellableSend:
             raise redis.exceptions.TimeoutError("Timeout writing to socket") from error
 
     async def read_response(self, *args: Any, timeout: float | None = None, **kwargs: Any) -> Any:
-        """Read within `socket_timeout` seconds unless told otherwise."""
-        seconds = self._answer_seconds if timeout is None else timeout
-        return await super().read_response(*args, timeout=seconds, **kwargs)  # type: ignore[misc]  # a mixin
+        """Read within `socket_timeout` seconds; raises redis-py's TimeoutError.
+
+        With a `timeout` of its own it answers None when that is over, as redis-py's does.
+        """
+        read = super().read_response  # type: ignore[misc]  # a mixin
+        if timeout is not None:
+            return await read(*args, timeout=timeout, **kwargs)
+        try:
+            # Cancelled, the library disconnects: a late answer is not the next command's.
+            async with asyncio.timeout(self._answer_seconds):
+                return await read(*args, **kwargs)
+        except TimeoutError as error:
+            raise redis.exceptions.TimeoutError("Timeout reading from socket") from error
 
 
 class BoundedPool(redis.asyncio.ConnectionPool):
@@ -84,17 +96,20 @@ class BoundedPool(redis.asyncio.ConnectionPool):
                 self._permits.release()
 
 
-def _pool_for(url: str) -> BoundedPool:
+def redis_async_for(url: str) -> redis.asyncio.Redis:
+    """A client of the server at `url`, for whoever closes it. Replies are bytes."""
     pool = BoundedPool.from_url(
         url,
         max_connections=CONNECTIONS,
         socket_timeout=ANSWER_SECONDS,
         socket_connect_timeout=ANSWER_SECONDS,
+        # Once, for a connection that a restart has closed; one that hangs has been waited for.
+        retry=Retry(NoBackoff(), 1, supported_errors=(redis.exceptions.ConnectionError,)),
     )
     # The URL's scheme has chosen the class: TCP, TLS or a Unix socket.
     own = pool.connection_class
     pool.connection_class = type(own.__name__, (CancellableSend, own), {})
-    return pool
+    return redis.asyncio.Redis.from_pool(pool)
 
 
 def redis_async() -> redis.asyncio.Redis:
@@ -105,7 +120,7 @@ def redis_async() -> redis.asyncio.Redis:
     loop = asyncio.get_running_loop()
     client = _clients.get(loop)
     if client is None:
-        client = redis.asyncio.Redis.from_pool(_pool_for(settings.REDIS_URL))
+        client = redis_async_for(settings.REDIS_URL)
         _clients[loop] = client
     return client
 

@@ -6,6 +6,7 @@ import pytest
 import redis.asyncio
 
 from coordination import keys
+from coordination.connection import redis_async_for
 from coordination.holds import hold_name, holds_release
 from tests.redis_server import redis_running
 
@@ -16,7 +17,7 @@ SLOTS = keys.limit("key", "k1", "standard.leases")
 @pytest.fixture
 async def client() -> AsyncIterator[redis.asyncio.Redis]:
     with redis_running() as server:
-        connected = redis.asyncio.Redis.from_url(server.url)
+        connected = redis_async_for(server.url)
         yield connected
         await connected.aclose()
 

@@ -5,8 +5,7 @@ import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
-import redis.asyncio
-
+from coordination.connection import redis_async_for
 from tests.scripted_core import speech_request, text_segments
 from tts.gateway.redis import RedisGateway
 from tts.text.segment import Segment
@@ -16,7 +15,7 @@ HELD_REQUESTS = 4
 
 async def hold(url: str, version: str) -> None:
     """Open the requests and wait."""
-    client = redis.asyncio.Redis.from_url(url)
+    client = redis_async_for(url)
     gateway = RedisGateway("held", client)
     await gateway.start()
     while version not in await gateway.ready_versions():

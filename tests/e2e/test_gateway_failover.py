@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 
 import pytest
-import redis.asyncio
 
+from coordination.connection import redis_async_for
 from tests.e2e.held_gateway import HELD_REQUESTS
 from tests.e2e.synthesizers import ROOT, Synthesizers, synthesizers_prepared, workers_ready
 from tests.redis_server import eventually, redis_running
@@ -47,7 +47,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Synthesizers]:
 @pytest.fixture
 async def gateway(running: Synthesizers) -> AsyncIterator[RedisGateway]:
     """A gateway that sees the workers w1 and w2 ready; those that died are started anew."""
-    client = redis.asyncio.Redis.from_url(running.server.url)
+    client = redis_async_for(running.server.url)
     connected = RedisGateway("g1", client)
     for worker_id in ("w1", "w2"):
         process = running.processes.get(worker_id)
