@@ -19,10 +19,11 @@ from math import inf
 from tts.engine.job import EngineState, Job
 
 
-def cost_of_audio(engine: EngineState, safety: float) -> float:
+def cost_of_audio(job: Job, safety: float) -> float:
     """Computing seconds for one second of audio before speed, in the best batch; 0.0: unknown."""
+    engine = job.engine
     if not engine.steps:
-        return engine.rtf.value
+        return engine.rtf.of(job.cost_kind)
     rows = _rows_carried(engine, safety)
     return engine.cost.predict(rows) / (rows * engine.traits.step_seconds)
 
@@ -41,7 +42,7 @@ class Load:
         self._safety = safety
         self._enough = enough
         self._now = now
-        self._costs: dict[EngineState, float] = {}
+        self._costs: dict[tuple[EngineState, str | None], float] = {}
         self.total = 0.0
 
     def add(self, jobs: Iterable[Job]) -> None:
@@ -57,9 +58,10 @@ class Load:
         return True
 
     def _need(self, job: Job) -> float:
-        cost = self._costs.get(job.engine)
+        known_by = job.engine, job.cost_kind
+        cost = self._costs.get(known_by)
         if cost is None:
-            cost = self._costs[job.engine] = cost_of_audio(job.engine, self._safety)
+            cost = self._costs[known_by] = cost_of_audio(job, self._safety)
         full = cost * job.speed * self._safety
         lead = job.lead(self._now)
         if lead < self._enough:

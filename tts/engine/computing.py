@@ -74,7 +74,7 @@ class Computing:
         params = SynthesisParams(request.profile, seed, request.style)
         began = self._clock()
         try:
-            seconds = work.host.prepare(
+            utterance = work.host.prepare(
                 start.run_id, stream.segment(start.segment_index), request.voice, params
             )
         except NothingToSpeak as error:
@@ -86,7 +86,7 @@ class Computing:
             logger.error("engine %s failed to prepare a segment\n%s", key, trace)
             self._streams.fail(stream, _failure("preparing the text failed", error))
         else:
-            self._scheduler.prepared(start.run_id, seconds)
+            self._scheduler.prepared(start.run_id, utterance.expected_seconds, utterance.cost_kind)
         stream.prepare_seconds += self._clock() - began
 
     def step(self, host: EngineHost, run_ids: Iterable[int]) -> bool:

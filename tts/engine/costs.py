@@ -121,33 +121,47 @@ def _usual(times: Iterable[float]) -> float:
 
 
 class RealTimeFactor:
-    """Lane seconds per second of audio: the ratio of sums over the last calls.
+    """Lane seconds per second of audio: the ratio of sums over the last calls of each kind.
 
-    Calls whose own ratio is above three times the median (a cold cache, a
+    An engine's `cost_kind` says which utterances cost about the same: one that
+    speaks with a fast model and a slow one has no factor in between. Calls whose
+    own ratio is above three times the median of their kind (a cold cache, a
     machine that paused) are left out.
     """
 
     def __init__(self, *, least_observations: int = 3, memory: int = 32) -> None:
         self._least = least_observations
-        self._calls: deque[tuple[float, float]] = deque(maxlen=memory)
-        self._value: float | None = None
+        self._memory = memory
+        self._calls: dict[str, deque[tuple[float, float]]] = {}
+        self._sums: dict[str, tuple[float, float]] = {}
 
-    @property
-    def value(self) -> float:
-        """The factor; 0.0 while too little was measured."""
-        if len(self._calls) < self._least:
+    def of(self, kind: str | None) -> float:
+        """The factor of a kind; of all kinds together for None or one that is not known yet.
+
+        0.0 while too little was measured.
+        """
+        if kind in self._calls and len(self._calls[kind]) >= self._least:
+            seconds, audio = self._sum(kind)
+            return seconds / audio
+        if sum(map(len, self._calls.values())) < self._least:
             return 0.0
-        if self._value is None:
-            usual = 3 * median(seconds / audio for seconds, audio in self._calls)
-            kept = [(s, audio) for s, audio in self._calls if s / audio <= usual]
-            self._value = sum(s for s, _ in kept) / sum(audio for _, audio in kept)
-        return self._value
+        sums = [self._sum(known) for known in self._calls]
+        return sum(seconds for seconds, _ in sums) / sum(audio for _, audio in sums)
 
-    def observe(self, seconds: float, audio_seconds: float) -> None:
-        """Learn that `audio_seconds` of audio held a lane for `seconds`."""
+    def observe(self, kind: str, seconds: float, audio_seconds: float) -> None:
+        """Learn that `audio_seconds` of audio of this kind held a lane for `seconds`."""
         if audio_seconds > 0.0:
-            self._calls.append((seconds, audio_seconds))
-            self._value = None
+            calls = self._calls.setdefault(kind, deque(maxlen=self._memory))
+            calls.append((seconds, audio_seconds))
+            self._sums.pop(kind, None)
+
+    def _sum(self, kind: str) -> tuple[float, float]:
+        if kind not in self._sums:
+            calls = self._calls[kind]
+            most = 3 * median(seconds / audio for seconds, audio in calls)
+            kept = [(seconds, audio) for seconds, audio in calls if seconds / audio <= most]
+            self._sums[kind] = (sum(s for s, _ in kept), sum(audio for _, audio in kept))
+        return self._sums[kind]
 
 
 class ArrivalGap:

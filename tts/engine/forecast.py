@@ -26,7 +26,7 @@ def admit(
     """Raise QueueFull or DeadlineUnattainable if `job` had better go elsewhere."""
     waiting = [other for other in jobs if not other.started]
     wait = predicted_wait(job, pool, jobs, shares, config, now)
-    retry_after = min(max(wait, SHORTEST_RETRY), LONGEST_RETRY) if wait else RETRY_UNKNOWN
+    retry_after = retry_seconds(wait)
     if len(waiting) >= config.max_waiting:
         raise QueueFull(
             f"{len(waiting)} requests wait already, which is all this worker holds",
@@ -44,6 +44,11 @@ def admit(
             f"later than the {job.max_queue_seconds:g} s allowed",
             retry_after=retry_after,
         )
+
+
+def retry_seconds(wait: float) -> float:
+    """When to come again, for whom `wait` seconds are predicted (0.0: not known)."""
+    return min(max(wait, SHORTEST_RETRY), LONGEST_RETRY) if wait else RETRY_UNKNOWN
 
 
 def predicted_wait(
@@ -109,13 +114,13 @@ def _next_lane(rival: Sequence[Job], before: Sequence[Job], config: CoreConfig) 
     """Lane seconds until a lane is free: what runs, then the first segment of all before."""
     safety = config.safety_factor
     running = sum(
-        run.remaining * cost_of_audio(other.engine, safety)
+        run.remaining * cost_of_audio(other, safety)
         for other in rival
         for run in other.runs.values()
     )
-    return running + sum(o.next_seconds * cost_of_audio(o.engine, safety) for o in before)
+    return running + sum(o.next_seconds * cost_of_audio(o, safety) for o in before)
 
 
 def _work(job: Job, config: CoreConfig) -> float:
     """Computing seconds that `job` still needs; 0.0 while its engine is unmeasured."""
-    return job.remaining * cost_of_audio(job.engine, config.safety_factor)
+    return job.remaining * cost_of_audio(job, config.safety_factor)

@@ -42,12 +42,12 @@ class EngineHost:
 
     def prepare(
         self, run_id: int, segment: Segment, voice: VoiceSpec, params: SynthesisParams
-    ) -> float:
-        """Tokenise; returns the expected seconds of audio. Raises what the engine raises."""
+    ) -> Utterance:
+        """Tokenise; raises what the engine raises."""
         utterance = self._engine.prepare(segment, voice, params)
         self._utterances[run_id] = utterance
         self._runs[utterance.utterance_id] = run_id
-        return utterance.expected_seconds
+        return utterance
 
     def step(self, run_ids: Iterable[int]) -> list[tuple[int, StepResult]]:
         """Advance these runs; results of runs that are not known any more are dropped.

@@ -23,11 +23,15 @@ class PendingSegment:
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """Runs that were started together and share a lane; `whole` until one of them is dropped."""
+    """Runs that were started together and share a lane; `whole` until one of them is dropped.
+
+    `kinds` are the cost kinds of their utterances.
+    """
 
     started: float
     rows: int
     live: int
+    kinds: set[str] = field(default_factory=set)
     audio: float = 0.0
     whole: bool = True
 
@@ -80,6 +84,7 @@ class Job:
 
     `headroom` is how many seconds of audio its listener will still take.
     `dry_at` is when the listener's buffer runs empty if nothing more comes.
+    `cost_kind` is its latest utterance's, None before the first.
     `playing` says that audio has reached the listener since it last had to wait
     for text: pausing it would be heard.
     """
@@ -95,6 +100,7 @@ class Job:
     headroom: float = float("inf")
     pending: deque[PendingSegment] = field(default_factory=deque)
     runs: dict[int, Run] = field(default_factory=dict)
+    cost_kind: str | None = None
     started: bool = False
     playing: bool = False
     dry_at: float = 0.0

@@ -126,7 +126,7 @@ class _Lanes:
         self._free += 1
 
     def _preemptible(self, run: Run) -> bool:
-        usual = run.job.engine.rtf.value * run.seconds
+        usual = run.job.engine.rtf.of(run.job.cost_kind) * run.seconds
         nearly_done = usual > 0.0 and self._now - run.call.started >= NEARLY_DONE * usual
         return (
             run.job.offline

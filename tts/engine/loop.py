@@ -217,7 +217,9 @@ class CoreLoop:
         stream = self._streams.current(request_id)
         if stream is not None:
             limit = stream.request.max_queue_seconds
-            self._streams.fail(stream, QueueTimeout(f"no turn within {limit:g} s", retry_after=1.0))
+            retry_after = self._scheduler.retry_after(request_id, self._clock())
+            error = QueueTimeout(f"no turn within {limit:g} s", retry_after=retry_after)
+            self._streams.fail(stream, error)
 
     def _remove_drained(self) -> None:
         for version, done in tuple(self._removals):

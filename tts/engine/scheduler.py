@@ -15,13 +15,15 @@ from math import inf
 from tts.engine.capacity import Load
 from tts.engine.config import BatchingConfig, CoreConfig
 from tts.engine.fairness import TenantShares
-from tts.engine.forecast import admit
+from tts.engine.forecast import admit, predicted_wait, retry_seconds
 from tts.engine.job import Call, EngineKey, EngineState, Job, PendingSegment, Run
 from tts.engine.lanes import lane_runnable, place_lanes
 from tts.engine.request import Priority, SpeechRequest
 from tts.engine.rows import Placement, place_rows, row_runnable
 from tts.engine.standings import Standings, fair_order, rank
 from tts.engines.base import EngineTraits
+
+MIXED_KINDS = "mixed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +119,11 @@ class Scheduler:
         job.dry_at = max(job.dry_at, now) + seconds
         job.playing = True
 
-    def prepared(self, run_id: int, expected_seconds: float) -> None:
+    def prepared(self, run_id: int, expected_seconds: float, cost_kind: str) -> None:
         """The engine's own guess of a started run's audio replaces the first one."""
         run = self._runs[run_id]
+        run.job.cost_kind = cost_kind
+        run.call.kinds.add(cost_kind)
         self._charge(run.job, expected_seconds - run.seconds)
         run.seconds = expected_seconds
 
@@ -135,7 +139,9 @@ class Scheduler:
         self._drop(run)
         call, engine = run.call, run.job.engine
         if not engine.steps and not call.live and call.whole:
-            engine.rtf.observe(now - call.started, call.audio)
+            # Calls of one kind are known by it; what others cost is no kind's.
+            kind = next(iter(call.kinds)) if len(call.kinds) == 1 else MIXED_KINDS
+            engine.rtf.observe(kind, now - call.started, call.audio)
             engine.cost.observe(call.rows, now - call.started)
 
     def run_deferred(self, run_id: int) -> None:
@@ -147,6 +153,13 @@ class Scheduler:
         engine = self._engines.get(key)
         if engine is not None:
             engine.cost.observe(rows, seconds)
+
+    def retry_after(self, request_id: str, now: float) -> float:
+        """Seconds after which a request that gets no turn had better come again."""
+        job = self._jobs[request_id]
+        others = [other for other in self._jobs.values() if other is not job]
+        pool = self._pool(job.engine.steps)
+        return retry_seconds(predicted_wait(job, pool, others, self._shares, self._config, now))
 
     def finish(self, request_id: str) -> tuple[int, ...]:
         """Forget a request, whatever its state; returns the runs that its engine must release."""

@@ -53,13 +53,15 @@ class Utterance:
     """A prepared segment. `payload` is the engine's own; nobody else looks inside.
 
     `utterance_id` is unique for the life of the engine; `expected_seconds` a
-    guess of its audio's length, for predictions.
+    guess of its audio's length, for predictions. Utterances of one `cost_kind`
+    cost an UTTERANCE engine about the same for a second of audio.
     """
 
     utterance_id: int
     segment_index: int
     payload: object
     expected_seconds: float
+    cost_kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)

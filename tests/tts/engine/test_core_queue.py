@@ -54,6 +54,11 @@ def test_a_request_that_waits_too_long_is_ended(recorder: Recorder) -> None:
         recorder.core.turn()
     assert recorder.end("late").error_code is ErrorCode.QUEUE_TIMEOUT
     assert recorder.clock.now - began == pytest.approx(1.0, abs=0.11)
+    retry_after = recorder.end("late").retry_after
+    assert retry_after is not None
+    expired = recorder.clock.now
+    recorder.run()
+    assert recorder.clock.now - expired == pytest.approx(retry_after, rel=0.3)
 
 
 def test_a_deadline_is_kept_while_a_long_call_runs(recorder: Recorder) -> None:

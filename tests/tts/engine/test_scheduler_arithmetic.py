@@ -84,12 +84,24 @@ def test_a_prediction_is_never_negative_and_never_shrinks(seen: list[tuple[int, 
 
 def test_the_real_time_factor_leaves_a_cold_start_out() -> None:
     factor = RealTimeFactor()
-    factor.observe(30.0, 1.0)
-    assert factor.value == 0.0
+    factor.observe("full", 30.0, 1.0)
+    assert factor.of("full") == 0.0
     for _ in range(10):
-        factor.observe(0.5, 2.0)
-        factor.observe(0.0, 0.0)
-    assert factor.value == pytest.approx(0.25)
+        factor.observe("full", 0.5, 2.0)
+        factor.observe("full", 0.0, 0.0)
+    assert factor.of("full") == pytest.approx(0.25)
+
+
+def test_a_rare_dear_kind_has_its_own_real_time_factor() -> None:
+    factor = RealTimeFactor()
+    for _ in range(30):
+        factor.observe("distilled", 0.02, 2.0)
+    assert factor.of("full") == pytest.approx(0.01), "nothing else is known"
+    for _ in range(3):
+        factor.observe("full", 0.8, 2.0)
+    assert factor.of("full") == pytest.approx(0.4)
+    assert factor.of("distilled") == pytest.approx(0.01)
+    assert factor.of(None) == pytest.approx((30 * 0.02 + 3 * 0.8) / 66.0)
 
 
 def test_a_newcomer_neither_catches_up_nor_pays() -> None:

@@ -107,6 +107,7 @@ class KokoroEngine:
             segment_index=segment.index,
             payload=script,
             expected_seconds=_expected_seconds(spans),
+            cost_kind="distilled" if script.distilled else "full",
         )
 
     def step(self, active: Sequence[Utterance]) -> list[StepResult]:
