@@ -16,8 +16,10 @@ linear between and beyond, and a take's score is the sum:
 Spectral flatness is the geometric over the arithmetic mean of a power spectrum (Gray and Markel
 1974): near 0 for voices, 0.56 for white noise. Repetition is read off the self-similarity of
 mel band envelopes (Foote 1999) along diagonals, which are sounds that come again in the same
-order; a held sound counts too. The values were set on synthetic speech in English and Chinese:
-clean takes score 0.0 but for texts that repeat words, which all takes of a text share.
+order; a held sound counts too. It was set on 15 clips of 3 to 10 s by the bundled voices in English
+and Chinese (`manage.py say`): the ten whose texts repeat nothing have 0.0 at any correlation from
+0.7 on, the five that say a phrase again at least 0.97 at any up to 0.9. With the clips' own length
+as the expected one, the ten score 0.0.
 """
 
 import math
@@ -38,9 +40,10 @@ _FLOOR = 1e-9
 _BELOW_LOUD_DB, _SILENT_DB = 40.0, -60.0
 """A frame sounds if it is so near the loud ones, and above this level (dBFS)."""
 _FULL_SCALE, _FLAT_TOP = 0.999, 3
-_PHRASE, _SHORTEST_LAG, _LONGEST_LAG = 0.4, 0.24, 10.0
+_PHRASE, _SHORTEST_LAG, _LONGEST_LAG = 0.5, 0.24, 10.0
 """Seconds that must come again to count, and after what time."""
-_ALIKE = 0.7
+_ALIKE = 0.75
+"""Mean correlation of band envelopes over a phrase that comes again."""
 _SHORTEST_RATE = 8_000
 _MOST_LENGTH = math.log(100.0)
 
