@@ -1,5 +1,10 @@
 """Recordings that people send become samples, or a clear refusal."""
 
+import struct
+import wave
+from io import BytesIO
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -56,3 +61,36 @@ def test_recording_that_was_cut_off_is_read_as_far_as_it_goes(audio_format: Audi
     whole = recording(audio_format)
     samples = audio_read(whole[: len(whole) // 2], RATE, 2.0)
     assert len(samples) == pytest.approx(RATE / 2, rel=0.15)
+
+
+@pytest.mark.parametrize(
+    "playlist",
+    [
+        "#EXTM3U\n#EXT-X-TARGETDURATION:3\n#EXTINF:3,\n{path}\n#EXT-X-ENDLIST\n",
+        "ffconcat version 1.0\nfile '{path}'\n",
+        "v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=x\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\n"
+        "m=audio 5004 RTP/AVP 0\r\n",
+    ],
+    ids=["hls", "concat", "sdp"],
+)
+def test_file_that_names_other_files_or_hosts_opens_none(tmp_path: Path, playlist: str) -> None:
+    secret = tmp_path / "secret.mp3"
+    secret.write_bytes(recording(AudioFormat.MP3))
+    with pytest.raises(AudioUnreadable, match="send WAV, FLAC"):
+        audio_read(playlist.format(path=secret).encode(), RATE, 2.0)
+
+
+def test_rate_that_would_unpack_to_hours_is_refused() -> None:
+    file = BytesIO()
+    with wave.open(file, "wb") as written:
+        written.setnchannels(1)
+        written.setsampwidth(2)
+        written.setframerate(1)
+        written.writeframes(struct.pack("<h", 1_000) * 4_096)
+    with pytest.raises(AudioUnreadable, match="at least 8,000"):
+        audio_read(file.getvalue(), RATE, 2.0)
+
+
+def test_file_without_audio_is_refused() -> None:
+    with pytest.raises(AudioUnreadable, match="send WAV"):
+        audio_read(b"", RATE, 2.0)
