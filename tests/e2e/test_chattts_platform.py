@@ -1,0 +1,127 @@
+"""ChatTTS through the whole platform: started with its weights, heard over HTTP and sockets.
+
+The weights are random and tiny: what they say is noise, which real weights replace.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+import redis
+
+from tests.e2e.pair import until
+from tests.e2e.platform import platform_running
+from tests.e2e.speech_client import RATE, SpeechClient, samples
+from tests.e2e.without_voices import python_path_without_voices
+from tts.engines.chattts.random_checkpoint import Ends, RandomCheckpoint, Size
+from tts.gateway.heartbeat import WorkerBeat, beat_decode
+
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("chattts"), pytest.mark.timeout(180)]
+
+TEXT = "Good morning, 今天有 3 个会议。"
+VOICE = "chattts_1"
+
+
+@pytest.fixture(scope="module")
+def chattts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SpeechClient]:
+    """A client of a platform that was started with a folder of ChatTTS weights, as users do."""
+    folder = tmp_path_factory.mktemp("chattts")
+    RandomCheckpoint(Size.TINY, ends=Ends.LIKELY).write(folder / "weights")
+    with platform_running(
+        folder / "var",
+        CHATTTS=str(folder / "weights"),
+        OMP_NUM_THREADS="1",
+        PYTHONPATH=python_path_without_voices(folder / "python"),
+    ) as platform:
+        client = SpeechClient(platform)
+        yield client
+        client.close()
+
+
+def beat(client: SpeechClient) -> WorkerBeat:
+    """What the worker last said of itself."""
+    url = (client.platform.var_dir / "run" / "redis.url").read_text()
+    with redis.Redis.from_url(url) as store:
+        (name,) = store.smembers("vh:workers")  # type: ignore[misc]
+        found = beat_decode(store.get(f"vh:worker:{name.decode()}:beat"))  # type: ignore[arg-type]
+    assert found is not None
+    return found
+
+
+def is_idle(client: SpeechClient) -> bool:
+    now = beat(client)
+    return now.active == now.waiting == 0 and now.free_slots == now.slots
+
+
+@pytest.mark.parametrize("model", ["tts-1", "tts-1-hd", "chattts"])
+@pytest.mark.parametrize("tier", ["realtime", "standard", "hq"])
+def test_every_model_name_speaks_in_every_tier(
+    chattts: SpeechClient, model: str, tier: str
+) -> None:
+    spoken = chattts.pcm(TEXT, model=model, voice=VOICE, quality_tier=tier)
+    assert len(spoken) > RATE // 10
+    assert np.abs(spoken).max() > 100
+
+
+def test_the_voice_names_that_clients_know_are_voices_of_chattts(chattts: SpeechClient) -> None:
+    assert len(chattts.pcm("Hello there.", voice="alloy"))
+
+
+def test_a_seed_gives_the_same_audio_alone_and_among_others(chattts: SpeechClient) -> None:
+    alone = chattts.pcm(TEXT, voice=VOICE, seed=7)
+    with ThreadPoolExecutor(6) as pool:
+        others = [
+            pool.submit(chattts.pcm, f"{TEXT} {number}", voice=f"chattts_{number}", seed=number)
+            for number in range(1, 5)
+        ]
+        again = [pool.submit(chattts.pcm, TEXT, voice=VOICE, seed=7) for _ in range(2)]
+    for result in again:
+        np.testing.assert_array_equal(result.result(), alone)
+    assert len({result.result().tobytes() for result in others}) == len(others)
+
+
+def test_a_socket_speaks_two_voices_side_by_side(chattts: SpeechClient) -> None:
+    with chattts.socket(voice=VOICE, seed=3) as socket:
+        for context, voice in (("one", VOICE), ("two", "chattts_2")):
+            socket.send("session.update", voice=voice)
+            socket.send("input_text.append", context_id=context, text=TEXT)
+            socket.send("input_text.end", context_id=context)
+        for context in ("one", "two"):
+            socket.until("speech.done", context_id=context, reason="completed")
+    one, two = (samples(socket.audio[context]) for context in ("one", "two"))
+    np.testing.assert_array_equal(one, chattts.pcm(TEXT, voice=VOICE, seed=3))
+    assert one.tobytes() != two.tobytes()
+
+
+def test_control_tokens_change_what_is_said_and_unknown_ones_are_told(
+    chattts: SpeechClient,
+) -> None:
+    plain = chattts.pcm("Well done.", voice=VOICE, seed=1)
+    laughing = chattts.pcm("Well [laugh] done.", voice=VOICE, seed=1)
+    assert plain.tobytes() != laughing.tobytes()
+    refused = chattts.post("Well [speed_42] done.", voice=VOICE)
+    assert refused.status_code == 400
+    assert "[speed_42]" in refused.json()["error"]["message"]
+
+
+def test_listeners_who_leave_free_their_slots(chattts: SpeechClient) -> None:
+    until(lambda: is_idle(chattts))
+    for _ in range(20):
+        with chattts.stream(TEXT * 10, voice=VOICE, response_format="pcm") as response:
+            next(response.iter_raw())
+    until(lambda: is_idle(chattts))
+
+
+def test_two_versions_speak_side_by_side(chattts: SpeechClient, tmp_path: Path) -> None:
+    RandomCheckpoint(Size.TINY, seed=2, ends=Ends.LIKELY).write(tmp_path / "other")
+    first = chattts.pcm(TEXT, model="chattts", voice=VOICE, seed=5)
+    manage = chattts.platform.manage
+    manage("model_import", "chattts", str(tmp_path / "other"), "--version", "2")
+    manage("route_set", "tts-1-hd", "chattts@2=100")
+    until(lambda: "chattts@2" in beat(chattts).versions)
+    second = chattts.pcm(TEXT, model="tts-1-hd", voice=VOICE, seed=5)
+    assert first.tobytes() != second.tobytes()
+    again = chattts.pcm(TEXT, model="chattts", voice=VOICE, seed=5)
+    np.testing.assert_array_equal(first, again)
