@@ -6,7 +6,9 @@ SpeechError (`tts.speech.errors`)
     ├── VoiceMixInvalid a mix that cannot be read or spoken, and where (400)
     ├── VoiceInvalid    a voice that cannot be stored as asked (400)
     ├── VoiceTaken      the tenant has a voice of that name already (409)
-    └── VoiceLimit      the tenant has as many voices as it may (409)
+    ├── VoiceLimit      the tenant has as many voices as it may (409)
+    ├── RecordingTooBig a recording is a larger file than is taken (413)
+    └── VoicesNotTaken  none of the caller's models speaks with own voices (403)
 ModelImportFailed       a model that cannot be imported, and why
 """
 
@@ -62,7 +64,10 @@ class VoiceTaken(VoiceError):
     code = "voice_exists"
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"a voice named {name[:64]!r} exists already", param="name")
+        super().__init__(
+            f"a voice named {name[:64]!r} exists already; delete it first, or choose another name",
+            param="name",
+        )
 
 
 class VoiceLimit(VoiceError):
@@ -72,7 +77,32 @@ class VoiceLimit(VoiceError):
     code = "voice_limit"
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"a tenant has at most {limit} voices of its own, in use or not")
+        super().__init__(
+            f"a tenant has at most {limit:,} voices of its own, in use or not; delete one first"
+        )
+
+
+class RecordingTooBig(VoiceError):
+    """A recording is a larger file than is taken; `limit` is in bytes."""
+
+    status = 413
+    code = "recording_too_large"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"recording: the file is larger than {limit:,} bytes", param="recording")
+
+
+class VoicesNotTaken(VoiceError):
+    """None of the caller's models speaks with own voices."""
+
+    status = 403
+    kind = "permission_error"
+    code = "own_voices_unavailable"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "none of the models that this key may use speaks with own voices; those of ChatTTS do"
+        )
 
 
 class ModelImportFailed(Exception):

@@ -32,8 +32,9 @@ class Voice(models.Model):
     The tenant is an id only: registry and tenants know each other by ids.
     `speaker` is the model's own name of the speaker; `payload` is what the engine
     needs where the model does not contain the speaker, and `digest` its sha256.
-    `companion` speaks the languages that this voice does not. `changed_by` says
-    who came over the API, for the audit log.
+    `companion` speaks the languages that this voice does not. `changed_by` is the
+    prefix of a key or the name of an operator, for the audit log; `consent_by` and
+    `consent_at` say who recorded the `consent` as it stands, and when.
     """
 
     name = models.CharField(
@@ -71,7 +72,11 @@ class Voice(models.Model):
         default="",
         help_text="Who agreed to the use of this voice, when and how. Recordings need it.",
     )
-    changed_by = models.CharField(max_length=64, blank=True, default="", editable=False)
+    consent_by = models.CharField(
+        "consent recorded by", max_length=150, blank=True, default="", editable=False
+    )
+    consent_at = models.DateTimeField("consent recorded at", null=True, blank=True, editable=False)
+    changed_by = models.CharField(max_length=150, blank=True, default="", editable=False)
     aliases = models.JSONField(
         default=list, blank=True, help_text='Other names, a list such as ["alloy", "nova"].'
     )

@@ -14,8 +14,8 @@ from tts.engine.request import VoicePart, VoiceSpec
 from tts.engines.chattts.config_json import config_from_json
 from tts.engines.chattts.speaker import SpeakerStatistics
 from tts.engines.shards import LocalShards
-from tts.errors import VoiceInvalid, VoiceNotFound
-from tts.models import Voice
+from tts.errors import VoiceMixInvalid, VoiceNotFound, VoicesNotTaken
+from tts.models import REAL_PEOPLE, Voice, VoiceOrigin
 from tts.voice_mix import NamedPart, voice_mix_parse, voice_mixed
 
 SHOWN = 12
@@ -33,7 +33,7 @@ class SpeakerSpace:
 
 @dataclass(frozen=True, slots=True)
 class VoiceInfo:
-    """A voice in a list. `is_public` is False for the tenant's own."""
+    """A voice in a list. `is_public` is False for the tenant's own; `created` is Unix time."""
 
     name: str
     display_name: str
@@ -43,6 +43,8 @@ class VoiceInfo:
     companion: str
     preview_text: str
     is_public: bool
+    origin: VoiceOrigin
+    created: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class _Catalogue:
 
     by_name: dict[str, VoiceSpec]
     names: tuple[str, ...]
+    unmixable: frozenset[str]
 
 
 async def voice_resolve(
@@ -61,17 +64,30 @@ async def voice_resolve(
     The tenant's own voices come before public ones, and names before aliases;
     another tenant's do not exist. A companion comes with it, one level deep. A
     mix speaks the languages of all its parts with the mean of their gains,
-    weighted; its companion is that of its heaviest part. Raises VoiceNotFound
-    (404) and VoiceMixInvalid.
+    weighted; its companion is that of its heaviest part. Voices made from a sample
+    or a recording cannot be mixed. Raises VoiceNotFound (404) and VoiceMixInvalid.
     """
     tenant = _uuid(tenant_id)
     parts = voice_mix_parse(name)
-    catalogue = await cache.get(("voices", engine, tenant), lambda: _catalogue(tenant, engine))
+
+    async def read() -> _Catalogue:
+        return await cache.get(("voices", engine, tenant), lambda: _catalogue(tenant, engine))
+
+    catalogue = await read()
+    if any(part.name not in catalogue.by_name for part in parts):
+        # Whoever has just made a voice speaks with it at once.
+        await cache.refresh()
+        catalogue = await read()
     found: list[tuple[NamedPart, VoiceSpec]] = []
     for part in parts:
         voice = catalogue.by_name.get(part.name)
         if voice is None:
             raise VoiceNotFound(part.name, catalogue.names[:SHOWN])
+        if len(parts) > 1 and part.name in catalogue.unmixable:
+            raise VoiceMixInvalid(
+                f"voice '{part.name}' was made from a recording, which cannot be mixed",
+                part.position,
+            )
         found.append((part, voice))
     if len(found) == 1:
         return found[0][1]
@@ -100,13 +116,18 @@ async def voices_speaking(
     return tuple(voice.name for voice in voices if language in voice.languages)
 
 
-def speaker_space() -> SpeakerSpace:
-    """Where the speakers of the newest usable ChatTTS version lie; raises VoiceInvalid."""
+def speaker_space(key: str | None = None) -> SpeakerSpace:
+    """Where the speakers of a ChatTTS version lie; of the newest usable one where none is named.
+
+    Raises VoicesNotTaken where there is none, VersionUnavailable where its files are gone.
+    """
     usable = [state for state in VersionState if state.may_serve]
     versions = ModelVersion.objects.filter(model__engine=CHATTTS, state__in=usable)
+    if key is not None:
+        versions = versions.filter(key=key)
     version = versions.order_by("created_at", "id").last()
     if version is None:
-        raise VoiceInvalid("there is no ChatTTS model here that could speak with an own voice")
+        raise VoicesNotTaken
     manifest = Manifest.from_json(version.manifest)
     config = config_from_json(manifest.config["model"])
     statistics = LocalShards.of(manifest).read("speaker").decode()
@@ -118,8 +139,8 @@ def speaker_space() -> SpeakerSpace:
 
 
 def voice_own(name: str, tenant_id: UUID | str) -> Voice | None:
-    """The voice in use that a tenant made under exactly this name."""
-    return Voice.objects.filter(name=name, tenant_id=_uuid(tenant_id), is_active=True).first()
+    """The voice that a tenant made under exactly this name, in use or not."""
+    return Voice.objects.filter(name=name, tenant_id=_uuid(tenant_id)).first()
 
 
 # Unlike `async for`, this drops a connection that the database has closed.
@@ -147,7 +168,13 @@ async def _catalogue(tenant: UUID | None, engine: str) -> _Catalogue:
         for voice, spec in scope:
             for alias in voice.aliases:
                 by_name.setdefault(alias, spec)
-    return _Catalogue(by_name, tuple(dict.fromkeys(voice.name for voice in voices)))
+    # By what the name stands for: a public alias may be a tenant's own name.
+    recorded = {voice.name for voice in voices if voice.origin in REAL_PEOPLE}
+    return _Catalogue(
+        by_name,
+        tuple(dict.fromkeys(voice.name for voice in voices)),
+        frozenset(name for name, spec in by_name.items() if spec.name in recorded),
+    )
 
 
 def _spec_with_companion(voice: Voice) -> VoiceSpec:
@@ -182,6 +209,8 @@ def voice_info(voice: Voice) -> VoiceInfo:
         companion=voice.companion.name if voice.companion is not None else "",
         preview_text=voice.preview_text,
         is_public=voice.tenant_id is None,
+        origin=VoiceOrigin(voice.origin),
+        created=int(voice.created_at.timestamp()),
     )
 
 

@@ -88,6 +88,10 @@ class ConfigCache:
             self.observe(await self._read_epoch())
         return self._epoch
 
+    async def refresh(self) -> None:
+        """Read the epoch now, however lately it was seen."""
+        self.observe(await self._read_epoch())
+
     async def get(self, key: Hashable, load: Callable[[], Awaitable[T]]) -> T:
         """The value of `key` for the current epoch, loaded when it is not there."""
         epoch = await self.epoch()

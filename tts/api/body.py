@@ -3,14 +3,22 @@
 from typing import Any
 
 import pydantic_core
-from django.core.exceptions import SuspiciousMultipartForm
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, QueryDict
 from django.http.multipartparser import MultiPartParserError
 from django.utils.datastructures import MultiValueDict
 from ninja.parser import Parser
+from pydantic import BaseModel, ValidationError
 
-from tts.speech.errors import InvalidBody, UnsupportedMedia
+from coordination.clipping import SHOWN_MAX, clipped
+from tts.speech.errors import (
+    InvalidBody,
+    InvalidParameter,
+    MissingParameter,
+    SpeechError,
+    UnsupportedMedia,
+)
 from tts.speech.order import BYTE_ORDER_MARK
 from tts.speech.surrogates import surrogate_find
 
@@ -30,8 +38,7 @@ def json_object(request: HttpRequest) -> Any:
     """The object, or None for `null`; raises UnsupportedMedia, InvalidBody, InvalidUnicode."""
     if request.content_type != "application/json":
         raise UnsupportedMedia("Send the body as Content-Type: application/json.")
-    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise UnsupportedMedia("Send the body without a Content-Encoding.")
+    _check_encoding(request)
     try:
         text = request.body.removeprefix(BYTE_ORDER_MARK)
         value = pydantic_core.from_json(text, allow_inf_nan=False)
@@ -46,8 +53,33 @@ def json_object(request: HttpRequest) -> Any:
 def form_fields(
     request: HttpRequest,
 ) -> "tuple[QueryDict, MultiValueDict[str, UploadedFile[bytes]]]":
-    """The fields and files of a form; raises InvalidBody."""
+    """The fields and files of a form; raises UnsupportedMedia, InvalidBody, RequestDataTooBig."""
+    _check_encoding(request)
     try:
         return request.POST, request.FILES
-    except (MultiPartParserError, SuspiciousMultipartForm) as error:
-        raise InvalidBody(f"The form cannot be read: {error}.") from error
+    except RequestDataTooBig:
+        raise
+    except (MultiPartParserError, SuspiciousOperation) as error:
+        message = str(error).removesuffix(".")
+        raise InvalidBody(f"The form cannot be read: {message}.") from error
+
+
+def body_problem(error: ValidationError, model: type[BaseModel]) -> SpeechError:
+    """The first thing that is wrong with a body of the form of `model`, in words for the client."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    param = str(first["loc"][0]) if first["loc"] else None
+    if param is not None and first["type"] == "missing":
+        return MissingParameter(param)
+    if param is not None and first["type"] == "extra_forbidden":
+        fields = ", ".join(model.model_fields)
+        return InvalidParameter(
+            f"There is no field {clipped(param)} here; fields are: {fields}.",
+            param=param[:SHOWN_MAX],
+        )
+    message = str(first["msg"]).replace("Input should", "it should", 1)
+    return InvalidParameter(f"Invalid value for {param!r}: {message}.", param=param)
+
+
+def _check_encoding(request: HttpRequest) -> None:
+    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise UnsupportedMedia("Send the body without a Content-Encoding.")

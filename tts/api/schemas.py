@@ -1,9 +1,14 @@
 """What the API answers, beside audio."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from ninja import Schema
-from pydantic import ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from tts.engines.chattts.voice import MAX_TRANSCRIPT
+from tts.models import GAIN_LIMIT_DB, VoiceOrigin
+from tts.services.voice_material import MAX_SEED
 
 
 class ErrorDetail(Schema):
@@ -51,7 +56,10 @@ class AudioModelList(Schema):
 
 
 class VoiceObject(Schema):
-    """A voice. `language` is its first; `is_public` is False for a tenant's own voice."""
+    """A voice. `language` is its first; `is_public` is False for a tenant's own voice.
+
+    `created` is a Unix timestamp.
+    """
 
     id: str = Field(examples=["af_heart"])
     name: str = Field(examples=["Heart (American English)"])
@@ -65,6 +73,8 @@ class VoiceObject(Schema):
     preview_text: str
     preview_url: str | None = None
     is_public: bool
+    origin: VoiceOrigin = Field(description="What it was made from.")
+    created: int
 
 
 class VoiceQuery(Schema):
@@ -88,20 +98,30 @@ class VoiceNames(Schema):
     voices: list[str]
 
 
-class VoiceCreate(Schema):
+class VoiceCreate(BaseModel):
     """A voice to be made, from exactly one of `seed`, `embedding` and `sample`.
 
-    A `recording` comes as a file in a form instead.
+    A `recording` comes as a file in a form instead. `null` is the same as absent.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
-    name: str = Field(examples=["anna"], description="What requests call it.")
-    languages: list[str] = Field(default=["zh", "en"], description="What it speaks.")
-    seed: int | None = Field(default=None, description="A random speaker; 0 to 2**53 - 1.")
+    name: str = Field(
+        examples=["anna"],
+        description="What requests call it: 1 to 64 letters, digits, '_', '.' and '-',"
+        " beginning with a letter or digit.",
+    )
+    languages: list[Literal["zh", "en"]] = Field(
+        default=["zh", "en"], min_length=1, max_length=8, description="What it speaks."
+    )
+    seed: int | None = Field(default=None, ge=0, le=MAX_SEED, description="A random speaker.")
     embedding: str | None = Field(default=None, description="ChatTTS' `spk_emb`.")
-    sample: str | None = Field(default=None, description="ChatTTS' `spk_smp`.")
-    transcript: str = Field(default="", description="What is said in the sample or recording.")
+    sample: str | None = Field(default=None, description="ChatTTS' `spk_smp`, of 2 to 8 seconds.")
+    transcript: str = Field(
+        default="",
+        max_length=MAX_TRANSCRIPT,
+        description="The words that are spoken in the sample or recording.",
+    )
     consent: str = Field(
         default="",
         max_length=2_000,
@@ -109,12 +129,26 @@ class VoiceCreate(Schema):
         "Samples and recordings need it.",
     )
     display_name: str = Field(default="", max_length=100, description="The name for people.")
-    gain_db: float = Field(default=0.0, description="Fixed loudness correction, -24 to 24.")
-    preview_text: str = Field(default="", max_length=1_000)
+    gain_db: float = Field(
+        default=0.0,
+        ge=-GAIN_LIMIT_DB,
+        le=GAIN_LIMIT_DB,
+        description="Fixed loudness correction in decibels.",
+    )
+    preview_text: str = Field(
+        default="", max_length=1_000, description="What a preview of the voice says."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_absent(cls, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            return {name: value for name, value in data.items() if value is not None}
+        return data
 
 
 class VoiceDeleted(Schema):
-    """A voice that no request finds any more."""
+    """A voice that is no more."""
 
     id: str
     object: Literal["voice.deleted"] = "voice.deleted"

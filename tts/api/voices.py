@@ -1,80 +1,106 @@
-"""A tenant's own voices: made over the API, shown, and taken out of use."""
+"""Voices: those that a caller may use, and a tenant's own, made and deleted."""
 
-from typing import Any
 from uuid import UUID
 
 from channels.db import database_sync_to_async
 from django.http import HttpRequest
-from ninja import Router, Status
-from pydantic import ValidationError
+from ninja import Query, Router, Status
 
 from tenants.choices import Scope
 from tenants.principal import Principal
-from tts.api.auth import KeyAuth, caller_of
-from tts.api.body import form_fields, json_object
-from tts.api.catalogue import voice_object
-from tts.api.schemas import ErrorEnvelope, VoiceCreate, VoiceDeleted, VoiceObject
-from tts.errors import VoiceNotFound
-from tts.selectors import VoiceInfo, speaker_space, voice_info, voice_own
+from tts.api.auth import CatalogueAuth, KeyAuth, caller_of
+from tts.api.reach import versions_of
+from tts.api.schemas import (
+    ErrorEnvelope,
+    VoiceDeleted,
+    VoiceList,
+    VoiceNames,
+    VoiceObject,
+    VoiceQuery,
+)
+from tts.api.voice_body import voice_body, voice_body_schema
+from tts.errors import VoiceNotFound, VoicesNotTaken
+from tts.selectors import (
+    CHATTTS,
+    VoiceInfo,
+    speaker_space,
+    voice_info,
+    voice_own,
+    voices_listed,
+)
 from tts.services.own_voices import VoiceOrder, voice_order
-from tts.services.voices import voice_deactivate
-from tts.speech.errors import InvalidParameter, MissingParameter
+from tts.services.voice_material import VoiceSource
+from tts.services.voices import voice_erase
 
-router = Router(tags=["Voices"], auth=KeyAuth())
-REFUSED = dict.fromkeys((400, 401, 403, 404, 409, 413, 415, 503), ErrorEnvelope)
-_RECORDING = {
-    "schema": {
-        "type": "object",
-        "required": ["name", "recording", "transcript", "consent"],
-        "properties": {
-            "name": {"type": "string"},
-            "recording": {"type": "string", "format": "binary"},
-            "transcript": {"type": "string"},
-            "consent": {"type": "string"},
-            "languages": {"type": "array", "items": {"type": "string"}},
-            "display_name": {"type": "string"},
-            "preview_text": {"type": "string"},
-            "gain_db": {"type": "number"},
-        },
-    }
-}
+# One router for all of them: Ninja looks for a path's methods in the first that has the path.
+router = Router(tags=["Voices"], auth=CatalogueAuth())
+LOOKED = {401: ErrorEnvelope, 404: ErrorEnvelope, 503: ErrorEnvelope}
+REFUSED = dict.fromkeys((400, 401, 403, 409, 413, 415, 503), ErrorEnvelope)
+
+
+@router.get(
+    "/audio/voices",
+    response={200: VoiceList | VoiceNames, 400: ErrorEnvelope, **LOOKED},
+    summary="List voices",
+)
+async def audio_voices_list(
+    request: HttpRequest,
+    query: Query[VoiceQuery],
+) -> VoiceList | VoiceNames:
+    """The voices that the caller may use: its own, and the public ones."""
+    voices = await _voices(caller_of(request), query.model)
+    if query.legacy:
+        return VoiceNames(voices=list(voices))
+    listed = [_voice(voice) for voice in voices.values()]
+    return VoiceList(voices=listed, data=listed)
+
+
+@router.get(
+    "/audio/voices/{voice_id}", response={200: VoiceObject, **LOOKED}, summary="Get a voice"
+)
+async def audio_voice_get(request: HttpRequest, voice_id: str) -> VoiceObject:
+    """One voice that the caller may use, by its name."""
+    voices = await _voices(caller_of(request), None)
+    if voice_id not in voices:
+        raise VoiceNotFound(voice_id)
+    return _voice(voices[voice_id])
 
 
 @router.post(
     "/audio/voices",
+    auth=KeyAuth(),
     response={201: VoiceObject, **REFUSED},
     summary="Make a voice",
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {
-                "application/json": {"schema": VoiceCreate.model_json_schema()},
-                "multipart/form-data": _RECORDING,
-            },
-        }
-    },
+    openapi_extra={"requestBody": voice_body_schema()},
 )
-async def voice_create(request: HttpRequest) -> Status[VoiceObject]:
+async def audio_voice_create(request: HttpRequest) -> Status[VoiceObject]:
     """A voice of the caller's own.
 
     From a `seed`, from ChatTTS' `spk_emb` or `spk_smp` strings, or, as a form with a
-    file, from a `recording` of 2 to 15 seconds. A real person's voice needs the words that are
-    spoken (`transcript`) and whose `consent` there is; both are kept.
+    file, from a `recording` of 2 to 8 seconds. A real person's voice needs the words that are
+    spoken (`transcript`) and whose `consent` there is; both are kept. A name that is taken
+    is refused (409), so a repeated request never makes two.
     """
     caller = _manager(request)
-    info = await _order(request, caller)
-    return Status(201, voice_object(info))
+    versions = await versions_of(caller)
+    version = next((found.version for found in versions if found.engine == CHATTTS), None)
+    if version is None:
+        raise VoicesNotTaken
+    return Status(201, _voice(await _make(request, caller, version)))
 
 
 @router.delete(
     "/audio/voices/{voice_id}",
-    response={200: VoiceDeleted, **REFUSED},
-    summary="Take a voice out of use",
+    auth=KeyAuth(),
+    response={200: VoiceDeleted, 404: ErrorEnvelope, **REFUSED},
+    summary="Delete a voice",
 )
-async def voice_delete(request: HttpRequest, voice_id: str) -> VoiceDeleted:
-    """From now on no request finds it; who made it, and with what consent, stays on record."""
-    caller = _manager(request)
-    await _deactivate(voice_id, caller)
+async def audio_voice_delete(request: HttpRequest, voice_id: str) -> VoiceDeleted:
+    """The voice and its recording are deleted; that it was, and with what consent, is on record.
+
+    A second time it does not exist (404).
+    """
+    await _erase(voice_id, _manager(request))
     return VoiceDeleted(id=voice_id)
 
 
@@ -85,42 +111,57 @@ def _manager(request: HttpRequest) -> Principal:
     return caller
 
 
+async def _voices(caller: Principal | None, model: str | None) -> dict[str, VoiceInfo]:
+    """The caller's voices by name; raises RouteNotFound."""
+    voices: dict[str, VoiceInfo] = {}
+    engines = [version.engine for version in await versions_of(caller, model)]
+    for engine in dict.fromkeys(engines):
+        for voice in await voices_listed(caller.tenant_id if caller else None, engine):
+            voices.setdefault(voice.name, voice)
+    return voices
+
+
 @database_sync_to_async
-def _order(request: HttpRequest, caller: Principal) -> VoiceInfo:
-    values, recording = _body(request)
-    try:
-        wanted = VoiceCreate.model_validate(values)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        param = ".".join(str(part) for part in first["loc"]) or None
-        raise InvalidParameter(f"{param or 'body'}: {first['msg']}", param=param) from error
+def _make(request: HttpRequest, caller: Principal, version: str) -> VoiceInfo:
+    wanted, recording = voice_body(request)
     order = VoiceOrder(
-        **wanted.model_dump(exclude={"languages"}),
-        languages=tuple(wanted.languages),
+        name=wanted.name,
         tenant_id=UUID(caller.tenant_id),
-        recording=recording,
+        languages=tuple(dict.fromkeys(wanted.languages)),
+        source=VoiceSource(
+            seed=wanted.seed,
+            embedding=wanted.embedding,
+            sample=wanted.sample,
+            recording=recording,
+            transcript=wanted.transcript,
+        ),
+        consent=wanted.consent,
+        display_name=wanted.display_name,
+        gain_db=wanted.gain_db,
+        preview_text=wanted.preview_text,
         changed_by=caller.key_prefix,
     )
-    return voice_info(voice_order(order, speaker_space()))
+    return voice_info(voice_order(order, speaker_space(version)))
 
 
 @database_sync_to_async
-def _deactivate(name: str, caller: Principal) -> None:
+def _erase(name: str, caller: Principal) -> None:
     voice = voice_own(name, caller.tenant_id)
     if voice is None:
         raise VoiceNotFound(name)
-    voice_deactivate(voice, changed_by=caller.key_prefix)
+    voice_erase(voice, changed_by=caller.key_prefix)
 
 
-def _body(request: HttpRequest) -> tuple[dict[str, Any], bytes | None]:
-    """The fields, and the file of a form."""
-    if request.content_type != "multipart/form-data":
-        return json_object(request) or {}, None
-    fields, files = form_fields(request)
-    values: dict[str, Any] = {name: fields[name] for name in fields}
-    if "languages" in values:
-        values["languages"] = fields.getlist("languages")
-    file = files.get("recording")
-    if file is None:
-        raise MissingParameter("recording")
-    return values, file.read()
+def _voice(voice: VoiceInfo) -> VoiceObject:
+    return VoiceObject(
+        id=voice.name,
+        name=voice.display_name or voice.name,
+        language=voice.languages[0] if voice.languages else "",
+        languages=list(voice.languages),
+        companion=voice.companion or None,
+        aliases=list(voice.aliases),
+        preview_text=voice.preview_text,
+        is_public=voice.is_public,
+        origin=voice.origin,
+        created=voice.created,
+    )

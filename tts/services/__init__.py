@@ -13,6 +13,7 @@ from tts.services.voices import (
     voice_create,
     voice_deactivate,
     voice_draft,
+    voice_erase,
     voice_update,
     voices_sync,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "voice_create",
     "voice_deactivate",
     "voice_draft",
+    "voice_erase",
     "voice_update",
     "voices_sync",
 ]

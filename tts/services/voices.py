@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from coordination.epoch import epoch_bump
 from tts.errors import VoiceInvalid
@@ -27,7 +28,8 @@ class VoiceDraft:
     """A voice as it shall be; the fields are those of `tts.models.Voice`.
 
     `payload` is the engine's own, at most 64 KiB, empty for speakers that the
-    model contains. An empty `speaker` or `display_name` is the name.
+    model contains. An empty `speaker` or `display_name` is the name. `changed_by`
+    is who wants it so: the prefix of a key, or an operator's name.
     """
 
     name: str
@@ -61,6 +63,7 @@ def voice_update(voice: Voice, draft: VoiceDraft) -> Voice:
 
 def voice_check(voice: Voice, draft: VoiceDraft) -> None:
     """Raise VoiceInvalid if `voice` (new or stored) cannot become what `draft` says."""
+    _check_texts(draft)
     _check_lists(draft)
     _check_scope(voice, draft)
 
@@ -70,6 +73,16 @@ def voice_deactivate(voice: Voice, changed_by: str = "") -> None:
     voice.is_active = False
     voice.changed_by = changed_by
     voice.save(update_fields=["is_active", "changed_by"])
+    epoch_bump()
+
+
+def voice_erase(voice: Voice, changed_by: str = "") -> None:
+    """Delete a voice with all it was made from; the audit log keeps that it was, and its consent.
+
+    Requests that carry it already are spoken to their ends.
+    """
+    voice.changed_by = changed_by
+    voice.delete()
     epoch_bump()
 
 
@@ -162,18 +175,48 @@ def _store(voice: Voice, draft: VoiceDraft) -> Voice:
         voice.preview_text = draft.preview_text
         voice.is_active = draft.is_active
         voice.origin = draft.origin
-        voice.consent = draft.consent
         voice.changed_by = draft.changed_by
+        _store_consent(voice, draft)
         try:
             voice.full_clean()
             with transaction.atomic():
                 voice.save()
         except ValidationError as error:
-            raise VoiceInvalid(" ".join(error.messages)) from error
+            raise _invalid(error) from error
         except IntegrityError as error:
             raise VoiceInvalid(f"voice '{draft.name}' cannot be stored: {error}") from error
         epoch_bump()
     return voice
+
+
+def _store_consent(voice: Voice, draft: VoiceDraft) -> None:
+    """A statement is whose and of when it was made; one that stays the same is not made again."""
+    statement = draft.consent.strip()
+    if statement != voice.consent:
+        voice.consent_by = draft.changed_by if statement else ""
+        voice.consent_at = timezone.now() if statement else None
+    voice.consent = statement
+
+
+def _invalid(error: ValidationError) -> VoiceInvalid:
+    """What the model's own checks say, by the first field that is wrong."""
+    field = next(iter(error.message_dict))
+    param = None if field == NON_FIELD_ERRORS else field
+    message = " ".join(error.message_dict[field])
+    return VoiceInvalid(f"{param}: {message}" if param else message, param=param)
+
+
+def _check_texts(draft: VoiceDraft) -> None:
+    if not _NAME.fullmatch(draft.name):
+        raise VoiceInvalid(
+            "name: Use letters, digits, '_', '.' and '-', beginning with a letter or digit;"
+            " at most 64.",
+            param="name",
+        )
+    for field in ("display_name", "speaker", "preview_text", "consent"):
+        # PostgreSQL cannot store it.
+        if "\0" in getattr(draft, field):
+            raise VoiceInvalid(f"{field}: has a NUL character", param=field)
 
 
 def _check_lists(draft: VoiceDraft) -> None:
@@ -206,7 +249,8 @@ def _check_scope(voice: Voice, draft: VoiceDraft) -> None:
     taken = sorted(set(wanted) & _names_taken(others))
     if twice or taken:
         raise VoiceInvalid(
-            f"the names {', '.join(twice or taken)} are used more than once", param="aliases"
+            f"the names {', '.join(twice or taken)} are used more than once",
+            param="name" if taken == [draft.name] and not twice else "aliases",
         )
     companion = draft.companion
     if companion is None:

@@ -22,6 +22,7 @@ from tenants.touches import KEY_TOUCHES
 from tests.models_registry.registering import version_of
 from tests.redis_server import redis_running
 from tests.tts.speech.speech_fakes import FakeGateway, FakeLeases, FakeLimiter
+from tts.gateway.base import SpeechGateway
 from tts.runtime import SpeechRuntime, runtime_configure, runtime_stop
 from tts.services import voices_sync
 from tts.speech.directory import PlatformDirectory
@@ -54,11 +55,23 @@ class Api:
         """GET with the key; an empty one sends none."""
         return await self.client.get(path, headers=self._headers(key))
 
-    async def post(self, path: str, body: object, *, key: str | None = None) -> Any:
-        """POST JSON with the key."""
+    async def post(
+        self,
+        path: str,
+        body: object,
+        *,
+        key: str | None = None,
+        content_type: str = "application/json",
+        **headers: str,
+    ) -> Any:
+        """POST with the key, as JSON unless `content_type` says otherwise."""
         return await self.client.post(
-            path, data=body, content_type="application/json", headers=self._headers(key)
+            path, data=body, content_type=content_type, headers=self._headers(key) | headers
         )
+
+    async def delete(self, path: str, *, key: str | None = None) -> Any:
+        """DELETE with the key."""
+        return await self.client.delete(path, headers=self._headers(key))
 
     def _headers(self, key: str | None) -> dict[str, str]:
         secret = self.key if key is None else key
@@ -66,7 +79,15 @@ class Api:
 
 
 @pytest.fixture
-async def api(transactional_db: None, api_redis: str, settings: Settings) -> AsyncIterator[Api]:
+def gateway() -> SpeechGateway:
+    """What speaks; modules that listen have their own."""
+    return FakeGateway()
+
+
+@pytest.fixture
+async def api(
+    transactional_db: None, api_redis: str, settings: Settings, gateway: SpeechGateway
+) -> AsyncIterator[Api]:
     """A model `demo` on the tone engine, two voices, and a key that may issue tokens."""
     settings.REDIS_URL = api_redis
     settings.WHITENOISE_AUTOREFRESH = True
@@ -80,7 +101,7 @@ async def api(transactional_db: None, api_redis: str, settings: Settings) -> Asy
         service = SpeechService(
             SpeechParts(
                 owner="web-1",
-                gateway=FakeGateway(),
+                gateway=gateway,
                 directory=PlatformDirectory(cache),
                 limiter=FakeLimiter(),
                 leases=FakeLeases(),

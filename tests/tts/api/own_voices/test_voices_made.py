@@ -1,0 +1,127 @@
+"""A tenant makes a voice of each kind, finds it, and deletes it."""
+
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from tests.tts.api.own_voices.conftest import PATH, OwnVoices
+from tests.tts.api.own_voices.material import (
+    CONSENT,
+    HIDDEN,
+    TRANSCRIPT,
+    embedding,
+    recording,
+    sample,
+    stereo,
+)
+from tts.audio.format import AudioFormat
+from tts.audio.reading import audio_read
+from tts.engines.chattts.speaker import embedding_decode, sample_decode
+from tts.engines.chattts.voice import (
+    Embedding,
+    Recording,
+    Sample,
+    VoiceMaterial,
+    material_unpack,
+)
+from tts.models import Voice
+from tts.selectors import speaker_space
+
+RECORDED = {"name": "anna", "transcript": TRANSCRIPT, "consent": CONSENT}
+
+
+async def material_of(name: str) -> VoiceMaterial:
+    voice = await Voice.objects.aget(name=name)
+    return material_unpack(bytes(voice.payload or b""))
+
+
+async def test_voice_of_a_seed_is_made_found_and_deleted(own: OwnVoices) -> None:
+    answer = await own.make("anna", seed=42, display_name="Anna", preview_text="你好。")
+    assert answer.status_code == 201
+    made = answer.json()
+    assert made["created"] > 0
+    expected = {
+        "id": "anna", "name": "Anna", "object": "voice", "origin": "seed", "language": "zh",
+        "languages": ["zh", "en"], "is_public": False, "preview_text": "你好。", "aliases": [],
+    }  # fmt: skip
+    assert made | expected == made
+    assert (await own.api.get(f"{PATH}/anna")).json() == made
+    # The tenant's own come first.
+    listed = (await own.api.get(f"{PATH}?model=chattts")).json()["data"]
+    assert [voice["id"] for voice in listed][:2] == ["anna", "chattts_1"]
+    answer = await own.api.delete(f"{PATH}/anna")
+    assert answer.json() == {"id": "anna", "object": "voice.deleted", "deleted": True}
+    assert "anna" not in await own.listed()
+    for gone in (await own.api.get(f"{PATH}/anna"), await own.api.delete(f"{PATH}/anna")):
+        assert (gone.status_code, gone.json()["error"]["code"]) == (404, "voice_not_found")
+
+
+async def test_seed_is_the_same_speaker_everywhere(own: OwnVoices) -> None:
+    for name, seed in (("a", 7), ("b", 7), ("c", 8)):
+        assert (await own.make(name, seed=seed)).status_code == 201
+    found = [await material_of(name) for name in "abc"]
+    assert found[0] == found[1] != found[2]
+    drawn = (await sync_to_async(speaker_space)("chattts@1")).statistics.random(7)
+    assert found[0] == Embedding(drawn.astype("<f2").tobytes())
+
+
+async def test_embedding_is_kept_as_it_is(own: OwnVoices) -> None:
+    text = embedding(3)
+    answer = await own.make("anna", embedding=f" {text}\n", languages=["en"], gain_db=-2.5)
+    assert (answer.status_code, answer.json()["origin"]) == (201, "embedding")
+    expected = embedding_decode(text, HIDDEN).astype("<f2").tobytes()
+    assert await material_of("anna") == Embedding(expected)
+    voice = await Voice.objects.aget(name="anna")
+    assert (voice.gain_db, voice.languages, voice.tenant_id) == (-2.5, ["en"], own.tenant.pk)
+
+
+async def test_sample_is_kept_with_its_words(own: OwnVoices) -> None:
+    text = sample()
+    said = {"transcript": f"  {TRANSCRIPT}\n", "consent": CONSENT}
+    answer = await own.make("anna", sample=text, **said)
+    assert (answer.status_code, answer.json()["origin"]) == (201, "sample")
+    codes = sample_decode(text, 4).astype("<u2").tobytes()
+    assert await material_of("anna") == Sample(codes, 4, TRANSCRIPT)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        recording(),
+        recording(2.0, rate=48_000),
+        recording(8.0, rate=16_000),
+        recording(audio_format=AudioFormat.MP3),
+        recording(audio_format=AudioFormat.OPUS),
+        stereo(),
+    ],
+    ids=["wav", "48000", "16000", "mp3", "opus", "stereo"],
+)
+async def test_recording_is_kept_as_opus_at_24_kilohertz(own: OwnVoices, file: bytes) -> None:
+    answer = await own.upload({**RECORDED, "recording": file, "languages": ["zh", "en"]})
+    assert (answer.status_code, answer.json()["origin"]) == (201, "recording")
+    material = await material_of("anna")
+    assert isinstance(material, Recording)
+    assert material.transcript == TRANSCRIPT
+    assert material.audio.startswith(b"OggS")
+    assert len(material.audio) < 48_000
+    seconds = len(audio_read(file, 24_000, 10)) / 24_000
+    assert len(audio_read(material.audio, 24_000, 10)) / 24_000 == pytest.approx(seconds, abs=0.05)
+
+
+async def test_null_is_the_same_as_absent(own: OwnVoices) -> None:
+    answer = await own.make("anna", seed=1, embedding=None, languages=None, gain_db=None)
+    assert answer.status_code == 201
+
+
+@pytest.mark.parametrize("fields", [{"seed": 2}, {"embedding": embedding()}])
+async def test_repeated_request_makes_no_second_voice(
+    own: OwnVoices, fields: dict[str, Any]
+) -> None:
+    assert (await own.make("anna", **fields)).status_code == 201
+    error = (await own.make("anna", **fields)).json()["error"]
+    assert (error["code"], error["param"]) == ("voice_exists", "name")
+    assert await Voice.objects.filter(name="anna").acount() == 1
+    # What was deleted is free again.
+    await own.api.delete(f"{PATH}/anna")
+    assert (await own.make("anna", **fields)).status_code == 201
