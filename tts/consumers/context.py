@@ -11,21 +11,18 @@ from tenants.principal import Principal
 from tts.consumers.base import problem_logged
 from tts.consumers.delivery import Delivery
 from tts.consumers.frames import FrameSender
+from tts.consumers.inbox import FlushAsked, TextInbox
 from tts.consumers.outbox import Outbox, OutboxFull
 from tts.consumers.protocol import AudioTransport, message_encode
 from tts.engine.event import AudioChunk, FinishReason, SpeechFinished, SpeechQueued, SpeechStarted
 from tts.speech.encoding import SpeechEncoder
+from tts.speech.flush import FlushReached
 from tts.speech.order import SpeechOrder
 from tts.speech.problem import Problem
 from tts.speech.service import SpeechService
-from tts.speech.session import FlushReached, SpeechSession
+from tts.speech.session import SpeechSession
 from tts.speech.text import TextPiece
 from tts.text.split_config import SplitConfig
-
-# Pieces of text that may wait for a context's turn; characters are bounded apart.
-MAX_PIECES = 1000
-AUTO_FLUSH = "\0auto"
-ANONYMOUS_FLUSH = "\0anonymous"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +40,12 @@ class ContextSettings:
 class SpeechContext:
     """Speaks the text of one context, from its first piece to its end.
 
-    The socket calls `append`, `flush`, `end`, `mute` and `played`, which never
-    wait; `run` does the work in a task of its own. A context to which nothing
-    comes for `idle_seconds` after all is spoken ends by itself: it holds a slot
-    of the tenant and a lease on its version. `overflow` is called when the
-    client leaves too many messages unread.
+    The socket calls `append`, `flush`, `end`, `mute`, `break_off` and `played`,
+    which never wait; `run` does the work in a task of its own. A context to
+    which nothing comes for `idle_seconds` after all is spoken ends by itself: it
+    holds a slot of the tenant and a lease on its version. `over` is called
+    before the client is told of the end, when its name is free again;
+    `overflow` when the client leaves too many messages unread.
     """
 
     def __init__(
@@ -58,91 +56,68 @@ class SpeechContext:
         principal: Principal,
         outbox: Outbox,
         turns: asyncio.Semaphore,
+        *,
+        over: Callable[["SpeechContext"], None],
         overflow: Callable[[], None],
     ) -> None:
         self.context_id = context_id
         self.muted = False
-        self.ended = False
-        self.buffered = 0
         self._settings = settings
         self._service = service
         self._principal = principal
         self._outbox = outbox
         self._turns = turns
+        self._over = over
         self._overflow = overflow
-        self._pieces: asyncio.Queue[TextPiece | None] = asyncio.Queue()
-        self._auto_flush: asyncio.TimerHandle | None = None
+        self._inbox = TextInbox(
+            settings.buffer_characters, settings.max_buffer_delay, self._tell_delayed
+        )
         self._session: SpeechSession | None = None
         self._delivery = Delivery()
         self._flushed_samples = 0
         self._flushed_characters = 0
         self._frames = FrameSender(
-            context_id, settings.order, settings.transport, outbox, owner=self
+            context_id,
+            settings.order,
+            settings.transport,
+            outbox,
+            owner=self,
+            leaving=self._delivery.leaving,
         )
 
     # -- what the socket tells ---------------------------------------------------
 
+    @property
+    def ended(self) -> bool:
+        """Whether no more text is taken."""
+        return self._inbox.ended
+
     def append(self, text: str) -> bool:
         """Take more text; False when the buffer has no room for it."""
-        if not text:
-            return True
-        if self.buffered + len(text) > self._settings.buffer_characters or self._crowded:
-            return False
-        self.buffered += len(text)
-        self._pieces.put_nowait(TextPiece(text))
-        if self._auto_flush is None:
-            self._auto_flush = asyncio.get_running_loop().call_later(
-                self._settings.max_buffer_delay, self._flush_by_itself
-            )
-        return True
+        return self._inbox.append(text)
 
-    def flush(self, flush_id: str | None) -> bool:
+    def flush(self, asked: FlushAsked) -> bool:
         """Speak what is there and say so when its audio has been sent; False without room."""
-        if self._crowded:
-            return False
-        self._stop_timer()
-        identity = ANONYMOUS_FLUSH if flush_id is None else flush_id
-        self._pieces.put_nowait(TextPiece("", flush=True, flush_id=identity))
-        return True
+        return self._inbox.flush(asked)
 
-    def end(self) -> None:
+    def end(self, event_id: str | None = None) -> None:
         """No more text."""
-        self._stop_timer()
-        self.ended = True
-        self._pieces.put_nowait(None)
+        self._inbox.end(event_id)
 
-    def mute(self) -> dict[str, Any]:
-        """From now on nothing of this context is sent; returns what was until now."""
+    def mute(self) -> None:
+        """From now on nothing of this context is sent."""
         self.muted = True
-        self._stop_timer()
-        spoken = self._session.account.characters_spoken if self._session else 0
+        self._inbox.stop()
+
+    def break_off(self) -> dict[str, Any]:
+        """Mute; the client wants no more. Returns what was sent until now."""
+        self.mute()
+        spoken = self._session.break_off() if self._session is not None else 0
         return {"audio_sent_ms": self._delivery.sent_ms, "chars_spoken": spoken}
 
     async def played(self, milliseconds: float) -> None:
         """The listener has heard this much: it becomes the stream's credit."""
-        if self._session is not None:
-            await self._delivery.played(self._session, milliseconds)
-
-    @property
-    def _crowded(self) -> bool:
-        return self._pieces.qsize() >= MAX_PIECES
-
-    def _flush_by_itself(self) -> None:
-        self._auto_flush = None
-        self._pieces.put_nowait(TextPiece("", flush=True, flush_id=AUTO_FLUSH))
-        self._post(
-            "warning",
-            code="auto_flush",
-            message=(
-                f"Text waited {self._settings.max_buffer_delay * 1000:.0f} ms for a flush "
-                "and is spoken now."
-            ),
-        )
-
-    def _stop_timer(self) -> None:
-        if self._auto_flush is not None:
-            self._auto_flush.cancel()
-            self._auto_flush = None
+        await self._delivery.played(milliseconds)
 
     # -- speaking ----------------------------------------------------------------
 
@@ -154,15 +129,16 @@ class SpeechContext:
         except Exception as error:  # noqa: BLE001 - every failure is said to the client
             self._fail(problem_logged(error, "context_failed"))
         finally:
-            self._stop_timer()
+            self._inbox.stop()
 
     async def _speak(self) -> None:
         session = self._service.session(
             self._principal, self._settings.order, self._text(), transport="websocket",
             split=self._settings.split,
         )  # fmt: skip
+        self._session = session
+        self._delivery.begin(session)
         async with session:
-            self._session = session
             encoder: SpeechEncoder | None = None
             try:
                 async with aclosing(session.events()) as events:  # type: ignore[type-var]
@@ -183,7 +159,6 @@ class SpeechContext:
                 if encoder is not None:
                     session.account.encode_seconds = encoder.seconds
                     encoder.close()
-                self._delivery.settle(session)
 
     async def _text(self) -> AsyncIterator[TextPiece]:
         heard = False
@@ -192,26 +167,18 @@ class SpeechContext:
                 # A socket's clock starts with its text, not while the client still thinks.
                 heard = True
                 self._session.account.began = self._service.clock()
-            self.buffered -= len(piece.text)
             yield piece
 
     async def _next_piece(self) -> TextPiece | None:
         """The next piece; None at the end, also when nothing came for too long."""
         while True:
             try:
-                async with asyncio.timeout(self._settings.idle_seconds):
-                    return await self._pieces.get()
+                return await self._inbox.next(self._settings.idle_seconds)
             except TimeoutError:
                 if self._spoken:
                     self.end()
-                    self._post(
-                        "warning",
-                        code="context_idle",
-                        message=(
-                            f"No text came for {self._settings.idle_seconds:g} s: "
-                            "the context has been ended."
-                        ),
-                    )
+                    idle = f"No text came for {self._settings.idle_seconds:g} s"
+                    self._warn("context_idle", f"{idle}: the context has been ended.")
                     return None
 
     @property
@@ -238,23 +205,23 @@ class SpeechContext:
     ) -> None:
         data = await encoder.encode(chunk.pcm)
         started = time.monotonic()
-        await self._frames.send(data)
-        self._delivery.sent_ms += chunk.samples * 1000.0 / chunk.sample_rate
-        await self._delivery.sent(
-            session, chunk.samples, chunk.sample_rate, time.monotonic() - started
-        )
+        await self._frames.send(data, chunk.samples / chunk.sample_rate)
+        session.account.send_seconds += time.monotonic() - started
+        await self._delivery.credit()
 
     def _flush_done(self, reached: FlushReached) -> None:
         assert self._session is not None  # noqa: S101 - events come from it
         samples = reached.samples - self._flushed_samples
         characters = reached.characters - self._flushed_characters
         self._flushed_samples, self._flushed_characters = reached.samples, reached.characters
-        if reached.flush_id == AUTO_FLUSH:
+        asked = self._inbox.answered(reached.flush_id)
+        if asked is None:
             return
         rate = self._session.account.sample_rate
         self._post(
             "flush.done",
-            flush_id=None if reached.flush_id == ANONYMOUS_FLUSH else reached.flush_id,
+            flush_id=asked.flush_id,
+            event_id=asked.event_id,
             audio_ms=round(samples * 1000 / rate, 1) if rate else 0,
             characters=characters,
         )
@@ -265,22 +232,26 @@ class SpeechContext:
         if encoder is not None and event.reason is FinishReason.COMPLETED:
             await self._frames.send(await encoder.finish())
             await self._frames.rest()
+        # Whoever hears of the end may begin anew at once.
+        await session.settle()
         self._done(session, event.reason)
 
     def _done(self, session: SpeechSession, reason: FinishReason) -> None:
         account = session.account
         rate = account.sample_rate
-        audio_seconds = account.samples_received / rate if rate else 0.0
+        made_seconds = account.samples_received / rate if rate else 0.0
         first = account.first_audio_seconds
+        self._over(self)
         self._post(
             "speech.done",
+            event_id=self._inbox.event_id,
             reason=reason.value,
             usage={"characters": account.characters_spoken},
             metrics={
                 "queue_ms": round(account.queue_seconds * 1000, 1),
                 "ttfa_ms": None if first is None else round(first * 1000, 1),
-                "rtf": round(account.elapsed / audio_seconds, 4) if audio_seconds else None,
-                "audio_ms": round(audio_seconds * 1000, 1),
+                "rtf": round(account.synthesis_seconds / made_seconds, 4) if made_seconds else None,
+                "audio_ms": self._delivery.sent_ms,
             },
         )
 
@@ -288,8 +259,13 @@ class SpeechContext:
         self._post("error", **problem.envelope(), retry_after=problem.retry_after, fatal=False)
         if self._session is not None:
             self._done(self._session, FinishReason.ERROR)
-        else:
-            self._post("speech.done", reason=FinishReason.ERROR.value)
+
+    def _tell_delayed(self) -> None:
+        delay = self._settings.max_buffer_delay * 1000
+        self._warn("auto_flush", f"Text waited {delay:.0f} ms for a flush and is spoken now.")
+
+    def _warn(self, code: str, message: str) -> None:
+        self._post("warning", code=code, message=message)
 
     def _post(self, kind: str, **fields: object) -> None:
         if self.muted:

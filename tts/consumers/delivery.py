@@ -4,32 +4,47 @@ from tts.speech.session import SpeechSession
 
 
 class Delivery:
-    """Turns what was sent, or what the client says it heard, into credit."""
+    """Counts audio as its frames leave; that, or what the client says it heard, is credit."""
 
     def __init__(self) -> None:
-        self.sent_ms = 0.0
-        self._by_playback = False
-        self._rate = 0
+        self._session: SpeechSession | None = None
+        self._seconds = 0.0
         self._sent = 0
+        self._by_playback = False
         self._credited = 0
 
-    async def sent(self, session: SpeechSession, samples: int, rate: int, seconds: float) -> None:
-        """Samples went out; without positions from the client they are credit at once."""
-        self._rate = rate
-        self._sent += samples
-        if not self._by_playback or self._credited == 0:
-            self._credited += samples
-            await session.delivered(samples, seconds)
+    @property
+    def sent_ms(self) -> float:
+        """The audio of all frames that have left."""
+        return round(self._seconds * 1000, 1)
 
-    async def played(self, session: SpeechSession, milliseconds: float) -> None:
+    def begin(self, session: SpeechSession) -> None:
+        """Count for this session from now on."""
+        self._session = session
+
+    def leaving(self, seconds: float) -> None:
+        """A frame with `seconds` of audio is on its way."""
+        assert self._session is not None  # noqa: S101 - nothing leaves before `begin`
+        account = self._session.account
+        self._seconds += seconds
+        sent = round(self._seconds * account.sample_rate)
+        account.delivered(sent - self._sent)
+        self._sent = sent
+
+    async def credit(self) -> None:
+        """Grant what has left, unless the client's positions do; the first audio always."""
+        if not self._by_playback or self._credited == 0:
+            await self._grant(self._sent)
+
+    async def played(self, milliseconds: float) -> None:
         """The client heard audio up to here; positions never run backwards or ahead."""
         self._by_playback = True
-        heard = min(int(milliseconds * self._rate / 1000), self._sent)
-        if heard > self._credited:
-            samples, self._credited = heard - self._credited, heard
-            await session.delivered(samples)
+        if self._session is not None:
+            heard = int(milliseconds * self._session.account.sample_rate / 1000)
+            await self._grant(min(heard, self._sent))
 
-    def settle(self, session: SpeechSession) -> None:
-        """At the end all that was sent counts as delivered."""
-        session.account.samples_delivered += self._sent - self._credited
-        self._credited = self._sent
+    async def _grant(self, samples: int) -> None:
+        more = samples - self._credited
+        if more > 0 and self._session is not None:
+            self._credited = samples
+            await self._session.grant(more)

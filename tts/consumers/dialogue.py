@@ -9,6 +9,7 @@ from tenants.choices import Scope
 from tenants.principal import Principal
 from tts.consumers.base import problem_logged
 from tts.consumers.context import ContextSettings, SpeechContext
+from tts.consumers.inbox import FlushAsked
 from tts.consumers.outbox import Outbox, OutboxFull
 from tts.consumers.protocol import (
     AnyClientMessage,
@@ -31,6 +32,7 @@ from tts.engine.event import FinishReason
 from tts.speech.errors import BufferFull, ContextEnded, TooManyContexts
 from tts.speech.problem import Problem
 from tts.speech.service import SpeechService
+from tts.speech.session import SETTLE_SECONDS
 
 Close = Callable[[CloseCode, str], None]
 
@@ -63,6 +65,7 @@ class Dialogue:
             AudioTransport.BINARY: asyncio.Semaphore(1),
             AudioTransport.BASE64: asyncio.Semaphore(limits.parallel_contexts),
         }
+        self._cancelling = asyncio.Lock()
         self._errors = 0
 
     @property
@@ -110,6 +113,9 @@ class Dialogue:
                 context.end()
         if self._tasks:
             await asyncio.wait(set(self._tasks))
+        # A cancel is answered a moment after its contexts have ended.
+        async with self._cancelling:
+            pass
 
     async def abandon(self) -> None:
         """Stop every context now."""
@@ -129,7 +135,7 @@ class Dialogue:
             case TextEnd():
                 self._end(message)
             case ContextCancel():
-                self._cancel(message)
+                await self._cancel(message)
             case PlaybackPosition():
                 known = self._contexts.get(message.context_id)
                 if known is not None:
@@ -160,7 +166,7 @@ class Dialogue:
             # Nothing to speak, or a cancel crossed it on the wire.
             self._reply("flush.done", message, context_id=message.context_id,
                         flush_id=message.flush_id, audio_ms=0, characters=0)  # fmt: skip
-        elif not context.flush(message.flush_id):
+        elif not context.flush(FlushAsked(message.flush_id, message.event_id)):
             raise BufferFull(self._limits.buffer_characters)
 
     def _end(self, message: TextEnd) -> None:
@@ -169,7 +175,7 @@ class Dialogue:
             self._reply("speech.done", message, context_id=message.context_id,
                         reason=FinishReason.COMPLETED.value, usage={"characters": 0})  # fmt: skip
         else:
-            context.end()
+            context.end(message.event_id)
 
     def _open_context(self, context_id: str) -> SpeechContext | None:
         """The context of this name that still takes text; raises ContextEnded after its end."""
@@ -195,31 +201,40 @@ class Dialogue:
             principal,
             self._outbox,
             self._turns[settings.transport],
+            over=self._over,
             overflow=partial(self._close, CloseCode.OVERLOADED, "client_does_not_read"),
         )
         self._contexts[context_id] = context
         task = asyncio.create_task(context.run(), name=f"context {context_id}")
         self._tasks[task] = context
-        task.add_done_callback(partial(self._over, context))
+        task.add_done_callback(partial(self._task_over, context))
         return context
 
-    def _over(self, context: SpeechContext, task: asyncio.Task[None]) -> None:
-        self._tasks.pop(task, None)
+    def _over(self, context: SpeechContext) -> None:
+        """Its name is free: the next text of that name begins a new context."""
         if self._contexts.get(context.context_id) is context:
             del self._contexts[context.context_id]
 
-    def _cancel(self, message: ContextCancel) -> None:
+    def _task_over(self, context: SpeechContext, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(task, None)
+        self._over(context)
+
+    async def _cancel(self, message: ContextCancel) -> None:
         names = list(self._contexts) if message.context_id == "*" else [message.context_id]
-        for name in names:
-            context = self._contexts.pop(name, None)
-            # Cancelling what is already over is no error: the two cross on the wire.
-            sent = {"audio_sent_ms": 0, "chars_spoken": 0}
-            if context is not None:
-                sent = context.mute()
-                for task, owner in list(self._tasks.items()):
-                    if owner is context:
-                        task.cancel()
-            self._reply("context.cancelled", message, context_id=name, **sent)
+        # Cancelling what is already over is no error: the two cross on the wire.
+        sent = {name: {"audio_sent_ms": 0.0, "chars_spoken": 0} for name in names}
+        found = [self._contexts.pop(name) for name in names if name in self._contexts]
+        for context in found:
+            sent[context.context_id] = context.break_off()
+        tasks = {task for task, owner in self._tasks.items() if owner in found}
+        async with self._cancelling:
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                # Whoever hears of it may begin anew at once, and needs the slots for that.
+                await asyncio.wait(tasks, timeout=SETTLE_SECONDS)
+            for name in names:
+                self._reply("context.cancelled", message, context_id=name, **sent[name])
 
     # -- answers -----------------------------------------------------------------
 

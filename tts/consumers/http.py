@@ -13,15 +13,13 @@ from tenants.choices import Scope
 from tts.consumers.base import STALL_SECONDS, Message, Receive, SpeechConsumer, service_of_process
 from tts.consumers.cors import Headers, cors_headers
 from tts.consumers.response import ResponseSender, SpeechBody, body_for
-from tts.engine.event import AudioChunk, FinishReason, SpeechFinished
+from tts.engine.event import AudioChunk, SpeechFinished
 from tts.engine.traces import trace_of
 from tts.speech.encoding import SpeechEncoder
 from tts.speech.errors import (
     BodyTooLarge,
     ListenerStalled,
     MethodNotAllowed,
-    NoAudio,
-    ServerStopping,
     UnsupportedMedia,
 )
 from tts.speech.order import SpeechOrder, order_from_json
@@ -162,6 +160,8 @@ class SpeechHttpConsumer(SpeechConsumer):
             if not sender.started:
                 raise
             if not isinstance(error, ListenerStalled):
+                # Whoever hears of the end may ask again at once.
+                await speech.settle(error)
                 await body.fail(problem_of(error))
             # The session still has to learn what ended it.
             raise
@@ -233,13 +233,13 @@ class SpeechResponse:
         self._encoder: SpeechEncoder | None = None
 
     async def run(self) -> None:
-        """Send everything; raises what the session raises, NoAudio and ListenerStalled."""
+        """Send everything; raises what the session raises, and ListenerStalled."""
         try:
             async for event in self._speech.events():
                 if isinstance(event, AudioChunk):
                     await self._chunk(event)
                 elif isinstance(event, SpeechFinished):
-                    await self._end(event)
+                    await self._end()
         finally:
             if self._encoder is not None:
                 self._speech.account.encode_seconds = self._encoder.seconds
@@ -252,12 +252,9 @@ class SpeechResponse:
         seconds = await self._body.audio(data)
         await self._speech.delivered(chunk.samples, seconds)
 
-    async def _end(self, event: SpeechFinished) -> None:
-        if event.reason is FinishReason.CANCELLED:
-            # Listeners cancel by leaving: the process ends what it speaks.
-            raise ServerStopping
-        if event.reason is FinishReason.COMPLETED and self._encoder is None:
-            raise NoAudio
-        if self._encoder is not None:
-            await self._body.audio(await self._encoder.finish())
-            await self._body.finish(self._speech.account, len(self._order.input))
+    async def _end(self) -> None:
+        assert self._encoder is not None  # noqa: S101 - without audio the session raises
+        rest = await self._encoder.finish()
+        await self._speech.settle()
+        await self._body.audio(rest)
+        await self._body.finish(self._speech.account, len(self._order.input))

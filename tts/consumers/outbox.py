@@ -25,8 +25,9 @@ class OutboxFull(Exception):
 @dataclass(slots=True)
 class _Item:
     data: str | bytes
-    owner: Muted | None
-    sent: "asyncio.Future[bool] | None"
+    owner: Muted | None = None
+    sent: "asyncio.Future[bool] | None" = None
+    leaving: Callable[[], None] | None = None
 
 
 class Outbox:
@@ -47,11 +48,16 @@ class Outbox:
         """Queue a control message; raises OutboxFull."""
         if len(self._items) >= MAX_CONTROL:
             raise OutboxFull
-        self._put(_Item(message, None, None))
+        self._put(_Item(message))
 
-    async def deliver(self, data: str | bytes, owner: Muted) -> bool:
-        """Send audio of `owner`; False when it was muted or the socket ended first."""
-        item = _Item(data, owner, asyncio.get_running_loop().create_future())
+    async def deliver(
+        self, data: str | bytes, owner: Muted, leaving: Callable[[], None] = lambda: None
+    ) -> bool:
+        """Send audio of `owner`; False when it was muted or the socket ended first.
+
+        `leaving` is called at the moment after which muting comes too late.
+        """
+        item = _Item(data, owner, asyncio.get_running_loop().create_future(), leaving)
         assert item.sent is not None  # noqa: S101 - made in the line above
         self._put(item)
         return await item.sent
@@ -88,6 +94,8 @@ class Outbox:
         if item.owner is not None and item.owner.muted:
             _resolve(item, sent=False)
             return
+        if item.leaving is not None:
+            item.leaving()
         try:
             await self._send(item.data)
         except BaseException:

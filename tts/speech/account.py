@@ -5,8 +5,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tenants.principal import Principal
-from tts.engine.event import FinishReason, SegmentFinished, SpeechFinished, StageTimes
+from tts.engine.event import (
+    AudioChunk,
+    EngineEvent,
+    FinishReason,
+    SegmentFinished,
+    SpeechStarted,
+    StageTimes,
+)
 from tts.engine.outcome import SpeechOutcome
+from tts.speech.charge import SegmentAudio, characters_sent
 from tts.speech.order import SpeechOrder
 from tts.speech.plan import SpeechPlan
 from tts.text.segment import Segment
@@ -16,17 +24,22 @@ from tts.text.segment import Segment
 class SpeechAccount:
     """The running figures of a request; times are seconds on the monotonic `clock`.
 
-    `segments` holds the segments made so far, by index. `characters_spoken`
-    counts the code points of those that were spoken to their end, `samples_finished`
-    the samples up to the end of the last one.
+    `segments` holds the segments made so far, by index, `audio` what came of
+    them. `characters_finished` counts the code points of those that the worker
+    has made to their end, `samples_finished` the samples up to the end of the
+    last one; `samples_delivered` are those that have left for the listener.
+    `synthesis_seconds` are those in which there was a segment to be made.
     """
 
     began: float
     clock: Callable[[], float] = time.monotonic
     wall: Callable[[], float] = time.time
+    speed: float = 1.0
     segments: dict[int, Segment] = field(default_factory=dict)
+    audio: dict[int, SegmentAudio] = field(default_factory=dict)
     finished_segments: int = 0
-    characters_spoken: int = 0
+    characters_finished: int = 0
+    synthesis_seconds: float = 0.0
     samples_received: int = 0
     samples_finished: int = 0
     samples_delivered: int = 0
@@ -41,31 +54,83 @@ class SpeechAccount:
     stages: StageTimes = field(default_factory=StageTimes)
     reason: FinishReason | None = None
     error_code: str = ""
+    _started: bool = False
+    _busy_since: float | None = None
+    _charged: int | None = None
 
     @property
     def elapsed(self) -> float:
         """Seconds since the request came."""
         return self.clock() - self.began
 
-    def chunk_received(self, samples: int, sample_rate: int) -> None:
-        """Audio came from the worker."""
+    @property
+    def characters_spoken(self) -> int:
+        """The code points that count as spoken: what is charged and reported.
+
+        All segments of a request that was completed; else by the share of their
+        audio that was sent, that in which the listener broke off included.
+        """
+        if self._charged is not None:
+            return self._charged
+        if self.reason is FinishReason.COMPLETED:
+            return self.characters_finished
+        return characters_sent(
+            self.segments,
+            self.audio,
+            self.samples_delivered,
+            sample_rate=self.sample_rate,
+            speed=self.speed,
+            unfinished=self.reason is FinishReason.CANCELLED,
+        )
+
+    def charge(self) -> int:
+        """Leave `characters_spoken` as it is now, whatever still comes."""
+        self._charged = self.characters_spoken
+        return self._charged
+
+    def segment_made(self, segment: Segment) -> None:
+        """A segment is there for the worker."""
+        self.segments[segment.index] = segment
+        self._watch()
+
+    def note(self, event: EngineEvent, worker_id: str) -> None:
+        """Write down what the worker says; not the end, which counts when it is told."""
+        if isinstance(event, AudioChunk):
+            self._chunk_received(event)
+        elif isinstance(event, SegmentFinished):
+            self._segment_finished(event)
+        elif isinstance(event, SpeechStarted):
+            self.queue_seconds = event.queue_seconds
+            self.sample_rate = event.sample_rate
+            self.worker_id = worker_id
+            self._started = True
+            self._watch()
+
+    def _chunk_received(self, chunk: AudioChunk) -> None:
         if self.first_chunk_seconds is None:
             self.first_chunk_seconds = self.elapsed
-        self.samples_received += samples
-        self.sample_rate = sample_rate
+        self.samples_received += chunk.samples
+        self.sample_rate = chunk.sample_rate
+        end = chunk.offset + chunk.samples
+        known = self.audio.setdefault(chunk.segment_index, SegmentAudio(chunk.offset, end))
+        known.end = max(known.end, end)
 
-    def segment_finished(self, event: SegmentFinished) -> None:
-        """A segment was spoken to its end."""
+    def _segment_finished(self, event: SegmentFinished) -> None:
         self.finished_segments += 1
         self.samples_finished = event.end
+        self.audio[event.segment_index] = SegmentAudio(event.start, event.end, whole=True)
         segment = self.segments.get(event.segment_index)
         if segment is not None:
-            self.characters_spoken += segment.end - segment.start
+            self.characters_finished += segment.end - segment.start
+        self._watch()
 
-    def finished(self, event: SpeechFinished) -> None:
-        """The worker's own account has come."""
-        self.stages = event.stages
-        self.ended(event.reason, str(event.error_code or ""))
+    def _watch(self) -> None:
+        """Go on counting the time in which the worker has something to make."""
+        now = self.clock()
+        if self._busy_since is not None:
+            self.synthesis_seconds += now - self._busy_since
+        busy = self._started and self.finished_segments < len(self.segments)
+        self._busy_since = now if busy else None
 
     def ended(self, reason: FinishReason, error_code: str = "") -> None:
         """The request is over; only the first cause counts."""
@@ -73,7 +138,7 @@ class SpeechAccount:
             self.reason = reason
             self.error_code = error_code
 
-    def delivered(self, samples: int, seconds: float) -> None:
+    def delivered(self, samples: int, seconds: float = 0.0) -> None:
         """The transport took audio after `seconds` of waiting."""
         if samples and self.first_audio_seconds is None:
             self.first_audio_seconds = self.elapsed

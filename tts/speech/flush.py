@@ -38,5 +38,5 @@ class Flushes:
             flush_id, segments = self._marks.popleft()
             # More may have come meanwhile: the beginning of the next segment.
             samples = account.samples_received if over else account.samples_finished
-            found.append(FlushReached(flush_id, segments, samples, account.characters_spoken))
+            found.append(FlushReached(flush_id, segments, samples, account.characters_finished))
         return found

@@ -58,6 +58,12 @@ class Keeper:
         """Renew it no more. Idempotent."""
         self._held.pop(hold.name, None)
 
+    async def release(self, hold: Hold | None, characters_spoken: int) -> None:
+        """Give back what a request holds, if it came to hold anything."""
+        if hold is not None:
+            self.remove(hold)
+            await hold.release(characters_spoken)
+
     async def renew_all(self) -> None:
         """Renew everything once; one that fails does not keep the others from it."""
         holds = tuple(self._held.values())

@@ -32,7 +32,7 @@ class CheckedSegments:
         try:
             async with aclosing(self._checked(plan, language)) as segments:
                 async for segment in segments:
-                    self._account.segments[segment.index] = segment
+                    self._account.segment_made(segment)
                     yield segment
         except Exception as error:
             if not self._account.segments:

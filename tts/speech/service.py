@@ -74,6 +74,7 @@ class SpeechService:
         self._observers = tuple(parts.observers)
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
+        self._cutting = False
 
     async def start(self) -> None:
         """Connect, on the event loop that will use it."""
@@ -89,9 +90,19 @@ class SpeechService:
         """Set once this process takes nothing new."""
         return self._stopping
 
+    def cut(self) -> None:
+        """From now on whatever ends before its time is ended by the process, not by its client."""
+        self.drain()
+        self._cutting = True
+
+    @property
+    def cutting(self) -> bool:
+        """Whether the process ends what still runs."""
+        return self._cutting
+
     async def stop(self) -> None:
         """End what is left and disconnect."""
-        self.drain()
+        self.cut()
         await self.gateway.stop()
         if self._tasks:
             await asyncio.wait(tuple(self._tasks))

@@ -2,26 +2,20 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from coordination.holds import hold_name
 from tts.engine.errors import ErrorCode, error_from_code
-from tts.engine.event import (
-    AudioChunk,
-    EngineEvent,
-    FinishReason,
-    SegmentFinished,
-    SpeechFinished,
-    SpeechStarted,
-)
+from tts.engine.event import FinishReason, SegmentFinished, SpeechFinished
 from tts.gateway.base import SpeechStream
 from tts.speech.account import SpeechAccount
 from tts.speech.ask import SpeechAsk
+from tts.speech.errors import NoAudio, ServerStopping
 from tts.speech.flush import Flushes
-from tts.speech.flush import FlushReached as FlushReached
 from tts.speech.hold import Hold
+from tts.speech.merge import MergedEvents, SpeechEvent
 from tts.speech.plan import SpeechPlan
 from tts.speech.problem import problem_of
 from tts.speech.segments import CheckedSegments, segments_chain
@@ -33,10 +27,9 @@ if TYPE_CHECKING:
 
 # Credit goes back in steps: a grant is a message to the worker.
 GRANT_SECONDS = 0.5
+# Nobody is kept waiting longer for what only frees something.
+SETTLE_SECONDS = 1.0
 DISCONNECTED = "client_disconnected"
-
-
-SpeechEvent = EngineEvent | FlushReached
 
 
 class SpeechSession:
@@ -50,7 +43,9 @@ class SpeechSession:
         self.order = ask.order
         self.request_id = ask.request_id
         self.principal = ask.principal
-        self.account = SpeechAccount(ask.received, clock=service.clock, wall=service.wall)
+        self.account = SpeechAccount(
+            ask.received, clock=service.clock, wall=service.wall, speed=ask.order.speed
+        )
         self.plan: SpeechPlan | None = None
         self._service = service
         self._transport = ask.transport
@@ -61,11 +56,9 @@ class SpeechSession:
         self._cancelled = False
         self._flushes = Flushes(self.account)
         self._segments = CheckedSegments(self._text, service.planner, ask.principal, self.account)
-        self._merged: asyncio.Queue[SpeechEvent | BaseException | None] | None = (
-            asyncio.Queue() if isinstance(self._text, TextFeed) else None
-        )
-        self._reader: asyncio.Task[None] | None = None
+        self._merged = MergedEvents() if isinstance(self._text, TextFeed) else None
         self._events: AsyncGenerator[SpeechEvent] | None = None
+        self._release: asyncio.Task[None] | None = None
         self._closed = False
 
     # -- admission ---------------------------------------------------------------
@@ -86,12 +79,10 @@ class SpeechSession:
     async def _admit(self) -> None:
         service = self._service
         service.check_open()
-        plan = await service.planner.plan(self.principal, self.order)
-        self.plan = plan
+        self.plan = plan = await service.planner.plan(self.principal, self.order)
         await self._text.check(plan.tier.max_characters)
-        self._hold = Hold(
-            service.limiter, service.leases, hold_name(service.owner, self.request_id)
-        )
+        name = hold_name(service.owner, self.request_id)
+        self._hold = Hold(service.limiter, service.leases, name)
         await self._hold.reserve(self.principal, plan.tier, self._text.characters)
         self.plan = await self._hold.lease(service.planner, self.principal, self.order)
         service.keeper.add(self._hold)
@@ -105,11 +96,12 @@ class SpeechSession:
     def events(self) -> AsyncIterator[SpeechEvent]:
         """Speak: the engine's events of the attempt that counts, and `FlushReached`.
 
-        Ends with a SpeechFinished that is COMPLETED or CANCELLED; an error is
-        raised instead: EngineError, TextError, LanguageNotSpoken or an error of
-        the tenant's limits. To be iterated once, within the session.
+        Ends with a SpeechFinished that is COMPLETED, or CANCELLED by `cancel`; an
+        error is raised instead: EngineError, TextError, LanguageNotSpoken, NoAudio,
+        ServerStopping or one of the tenant's limits. To be iterated once, within.
         """
-        self._events = self._merge() if self._merged is not None else self._speak()
+        spoken = self._speak()
+        self._events = self._told(spoken if self._merged is None else self._merged.read(spoken))
         return self._events
 
     async def delivered(self, samples: int, seconds: float = 0.0) -> None:
@@ -118,6 +110,10 @@ class SpeechSession:
         `seconds` is how long the transport took.
         """
         self.account.delivered(samples, seconds)
+        await self.grant(samples)
+
+    async def grant(self, samples: int) -> None:
+        """Let the worker send `samples` more."""
         self._ungranted += samples
         stream = self._stream
         if stream is not None and self._ungranted >= GRANT_SECONDS * self.account.sample_rate:
@@ -130,7 +126,31 @@ class SpeechSession:
         if self._stream is not None:
             await self._stream.cancel()
         elif self._merged is not None:
-            self._merged.put_nowait(self._cancelled_event())
+            self._merged.put(self._finished(FinishReason.CANCELLED))
+
+    def break_off(self) -> int:
+        """The listener wants no more: the characters charged for what was sent until now."""
+        self.account.ended(FinishReason.CANCELLED)
+        return self.account.charge()
+
+    async def settle(self, error: Exception | None = None) -> None:
+        """Free the slot and the lease, and settle, before the listener learns of the end.
+
+        `error` is what ended the request, if anything did. To be called when all
+        audio has been sent, or nothing more will be: leaving the session does the
+        same, but a listener may ask again as soon as it knows.
+        """
+        if error is not None:
+            self._note_end(error)
+        await asyncio.wait({self._releasing()}, timeout=SETTLE_SECONDS)
+
+    async def _told(self, events: AsyncGenerator[SpeechEvent]) -> AsyncGenerator[SpeechEvent]:
+        """The events, the end noted when it is told: audio that was read ahead comes first."""
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, SpeechFinished):
+                    self._note_finish(event)
+                yield event
 
     async def _speak(self) -> AsyncGenerator[SpeechEvent]:
         """The events of the stream, opened when the first segment is there."""
@@ -138,10 +158,10 @@ class SpeechSession:
         async with aclosing(self._segments.read(self.plan, self.order.language)) as segments:
             first = await anext(segments, None)
             if first is None:
-                yield self._nothing_said()
+                yield self._finished(FinishReason.COMPLETED)
                 return
             if self._cancelled:
-                yield self._cancelled_event()
+                yield self._finished(FinishReason.CANCELLED)
                 return
             request = self.plan.request(self.order, self.principal, self.request_id)
             stream = self._service.gateway.open(request, segments_chain(first, segments))
@@ -157,10 +177,11 @@ class SpeechSession:
                 await stream.cancel()
             try:
                 async for event in stream:
-                    self._note(event, stream)
+                    self.account.note(event, stream.worker_id)
                     if isinstance(event, SpeechFinished):
-                        for reached in self._flushes.reached(over=not self._cancelled):
-                            yield reached
+                        if event.reason is FinishReason.COMPLETED and not self._segments.error:
+                            for reached in self._flushes.reached(over=True):
+                                yield reached
                         yield event
                         return
                     yield event
@@ -172,57 +193,27 @@ class SpeechSession:
                 self.account.worker_id = stream.worker_id
                 self.account.attempts = stream.attempts
 
-    async def _merge(self) -> AsyncGenerator[SpeechEvent]:
-        """The stream's events and the flushes that no event of the stream answers."""
-        assert self._merged is not None  # noqa: S101 - only called with it
-        self._reader = asyncio.create_task(self._read(self._merged), name="speech-reader")
-        while (item := await self._merged.get()) is not None:
-            if isinstance(item, BaseException):
-                raise item
-            yield item
-            if isinstance(item, SpeechFinished):
-                return
-
-    async def _read(self, merged: "asyncio.Queue[SpeechEvent | BaseException | None]") -> None:
-        try:
-            async with aclosing(self._speak()) as events:
-                async for event in events:
-                    merged.put_nowait(event)
-        except Exception as error:  # noqa: BLE001 - raised again by `_merge`
-            merged.put_nowait(error)
-        else:
-            merged.put_nowait(None)
-
-    def _nothing_said(self) -> SpeechFinished:
-        """The end of a request whose text had nothing to speak."""
-        if isinstance(self._text, WholeText):
+    def _finished(self, reason: FinishReason) -> SpeechFinished:
+        """The end of a request that no worker has heard of."""
+        if reason is FinishReason.COMPLETED and self._merged is None:
             raise NoSpeakableText
-        self.account.ended(FinishReason.COMPLETED)
-        return SpeechFinished(self.request_id, 1, FinishReason.COMPLETED)
+        return SpeechFinished(self.request_id, 1, reason)
 
-    def _cancelled_event(self) -> SpeechFinished:
-        self.account.ended(FinishReason.CANCELLED)
-        return SpeechFinished(self.request_id, 1, FinishReason.CANCELLED)
-
-    def _note(self, event: EngineEvent, stream: SpeechStream) -> None:
-        """Write down what the event says; raises the error that it carries."""
-        account = self.account
-        if isinstance(event, AudioChunk):
-            account.chunk_received(event.samples, event.sample_rate)
-        elif isinstance(event, SegmentFinished):
-            account.segment_finished(event)
-        elif isinstance(event, SpeechStarted):
-            account.queue_seconds = event.queue_seconds
-            account.sample_rate = event.sample_rate
-            account.worker_id = stream.worker_id
-        elif isinstance(event, SpeechFinished):
-            if event.reason is FinishReason.COMPLETED and self._segments.error is not None:
-                account.stages = event.stages
-                raise self._segments.error
-            account.finished(event)
-            if event.reason is FinishReason.ERROR:
-                code = event.error_code or ErrorCode.SYNTHESIS_FAILED
-                raise error_from_code(code, event.message, event.retry_after)
+    def _note_finish(self, event: SpeechFinished) -> None:
+        """Write down the end; raises the error that it carries."""
+        self.account.stages = event.stages
+        completed = event.reason is FinishReason.COMPLETED
+        if completed and self._segments.error is not None:
+            raise self._segments.error
+        if completed and not self.account.samples_received and self._merged is None:
+            raise NoAudio
+        if event.reason is FinishReason.CANCELLED and not self._cancelled:
+            # Nobody asked for it here: the process ends what it speaks.
+            raise ServerStopping
+        self.account.ended(event.reason, str(event.error_code or ""))
+        if event.reason is FinishReason.ERROR:
+            code = event.error_code or ErrorCode.SYNTHESIS_FAILED
+            raise error_from_code(code, event.message, event.retry_after)
 
     # -- text that arrives in pieces ---------------------------------------------
 
@@ -247,8 +238,7 @@ class SpeechSession:
         """A flush has become `count` segments in all; answer at once if they are spoken."""
         self._flushes.mark(flush_id, count)
         if self._merged is not None:
-            for reached in self._flushes.reached():
-                self._merged.put_nowait(reached)
+            self._merged.put(*self._flushes.reached())
 
     # -- the end -----------------------------------------------------------------
 
@@ -272,9 +262,7 @@ class SpeechSession:
         try:
             await self._close_events()
         finally:
-            if self._hold is not None:
-                self._service.keeper.remove(self._hold)
-                await self._hold.release(self.account.characters_spoken)
+            await self._releasing()
             self._service.report(
                 self.account.outcome(
                     request_id=self.request_id,
@@ -286,16 +274,23 @@ class SpeechSession:
                 )
             )
 
+    def _releasing(self) -> "asyncio.Task[None]":
+        """The one task that gives back what the request holds."""
+        if self._release is None:
+            work = self._service.keeper.release(self._hold, self.account.charge())
+            self._release = self._service.spawn(work)
+        return self._release
+
     async def _close_events(self) -> None:
         """End the stream, and with it the worker's part."""
-        if self._reader is not None:
-            self._reader.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._reader
+        if self._merged is not None:
+            await self._merged.close()
         if self._events is not None:
             await self._events.aclose()
 
     def _note_end(self, error: BaseException | None) -> None:
+        if isinstance(error, asyncio.CancelledError) and self._service.cutting:
+            error = ServerStopping()
         if isinstance(error, Exception):
             self.account.ended(FinishReason.ERROR, problem_of(error).code or "invalid_request")
         elif isinstance(error, asyncio.CancelledError):

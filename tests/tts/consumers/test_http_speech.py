@@ -256,7 +256,8 @@ async def test_a_stream_that_the_process_ends_is_left_incomplete(speech_platform
     await exchange.done()
     assert exchange.body
     assert not exchange.complete
-    assert speech_platform.outcomes.only.reason is FinishReason.CANCELLED
+    outcome = speech_platform.outcomes.only
+    assert (outcome.reason, outcome.error_code) == (FinishReason.ERROR, "server_stopping")
     speech_platform.assert_nothing_left()
 
 

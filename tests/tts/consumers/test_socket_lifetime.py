@@ -5,7 +5,7 @@ from tests.tts.consumers.socket_client import connected
 from tests.tts.consumers.test_socket_cancels import settled
 from tests.tts.consumers.test_socket_speaks import audio_of
 from tests.tts.speech.speech_fakes import Platform
-from tts.consumers import context
+from tts.consumers import inbox
 from tts.consumers.settings import SocketLimits
 from tts.engine.event import FinishReason
 
@@ -110,7 +110,7 @@ async def test_waiting_pieces_are_bounded(speech_platform: Platform) -> None:
         await client.send("input_text.append", context_id="a", text="Holds the turn.")
         await client.until("speech.started")
         await client.send("input_text.append", context_id="b", text="Waits.")
-        for _ in range(context.MAX_PIECES):
+        for _ in range(inbox.MAX_PIECES):
             await client.send("input_text.append", context_id="b", text="")
             await client.send("input_text.flush", context_id="b")
         _, error = await client.until("error")

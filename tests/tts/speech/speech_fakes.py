@@ -11,7 +11,7 @@ from coordination.holds import hold_name
 from models_registry.errors import RouteNotFound
 from models_registry.selectors import RoutedVersion
 from tenants.choices import Scope, TierPriority, TierProfile
-from tenants.errors import KeyMissing, KeyUnknown
+from tenants.errors import KeyMissing, KeyUnknown, LimitExceeded
 from tenants.principal import Principal, TierSpec
 from tenants.reservation import Rate, Rates, Reservation
 from tts.engine.errors import EngineError
@@ -125,9 +125,10 @@ class FakeDirectory:
 
 
 class FakeLimiter:
-    """Remembers what is held; `refusal` is raised by the next reserve or extend."""
+    """Remembers what is held, up to `slots`; the next reserve or extend raises `refusal`."""
 
     def __init__(self) -> None:
+        self.slots = 1_000
         self.held: dict[str, int] = {}
         self.settled: list[tuple[str, int, int]] = []
         self.renewed: list[str] = []
@@ -139,6 +140,8 @@ class FakeLimiter:
         await asyncio.sleep(0)
         if self.refusal is not None:
             raise self.refusal
+        if len(self.held) >= self.slots:
+            raise LimitExceeded("full", limit="concurrency", scope="key", retry_after=1.0)
         self.held[request_id] = characters
         return Reservation(
             request_id, (), characters, tier.max_characters, tier.name, "epoch-1",  # type: ignore[arg-type] # the fake needs no scopes

@@ -11,8 +11,10 @@ from tests.tts.speech.speech_fakes import ORDER, PRINCIPAL, RATE, Platform, Scri
 from tts.engine.errors import QueueFull, SynthesisFailed, WorkerLost
 from tts.engine.event import AudioChunk, FinishReason, SegmentFinished, SpeechFinished
 from tts.speech.errors import LanguageNotSpoken, ServerStopping
+from tts.speech.flush import FlushReached
+from tts.speech.merge import SpeechEvent
 from tts.speech.order import SpeechOrder
-from tts.speech.session import DISCONNECTED, FlushReached, SpeechEvent, SpeechSession
+from tts.speech.session import DISCONNECTED, SpeechSession
 from tts.speech.text import TextPiece
 from tts.text.errors import EmptyText, NoSpeakableText, TextTooLong
 
