@@ -258,7 +258,7 @@ class Script:
 
 
 class FakeStream:
-    """A worker that makes ramps of samples, within its credit."""
+    """A worker that makes ramps of samples, within its credit; `idle` while it has no text."""
 
     worker_id = "worker-1"
     attempts = 1
@@ -268,6 +268,7 @@ class FakeStream:
     ) -> None:
         self.request = request
         self.closed = False
+        self.idle = False
         self.sent = 0
         self.granted = 0
         self.spoken: list[Segment] = []
@@ -275,6 +276,11 @@ class FakeStream:
         self._script = script
         self._cancelled = asyncio.Event()
         self._moved = asyncio.Event()
+        self._resumed = asyncio.Event()
+
+    def resume(self) -> None:
+        """Hang no longer."""
+        self._resumed.set()
 
     def __aiter__(self) -> AsyncIterator[EngineEvent]:
         return self._run()
@@ -303,7 +309,7 @@ class FakeStream:
         yield SpeechQueued(request_id, 1, 0)
         yield SpeechStarted(request_id, 1, 0.002, RATE)
         sequence = 0
-        while (segment := await self._or_cancelled(anext(self._segments, None))) is not None:
+        while (segment := await self._next()) is not None:
             self.spoken.append(segment)
             start = self.sent
             for _ in range(self._script.chunks):
@@ -311,7 +317,7 @@ class FakeStream:
                     yield self._finished(FinishReason.ERROR, self._script.fail)
                     return
                 if self._script.hang_before_chunk == sequence:
-                    await self._or_cancelled(asyncio.Event().wait())
+                    await self._or_cancelled(self._resumed.wait())
                 await self._credit()
                 if self._cancelled.is_set():
                     break
@@ -332,6 +338,12 @@ class FakeStream:
             error.code if error else None, error.message if error else "",
             error.retry_after if error else None,
         )  # fmt: skip
+
+    async def _next(self) -> Segment | None:
+        self.idle = True
+        segment = await self._or_cancelled(anext(self._segments, None))
+        self.idle = False
+        return segment
 
     async def _credit(self) -> None:
         allowed = self.request.initial_credit_samples

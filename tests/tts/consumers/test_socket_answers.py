@@ -1,0 +1,80 @@
+"""Which message an answer is to, and what the figures in it mean."""
+
+import asyncio
+from typing import Any
+
+from tests.tts.consumers.socket_client import connected
+from tests.tts.speech.speech_fakes import Platform, Script
+from tts.engine.errors import WorkerLost
+
+
+async def test_flush_and_end_are_answered_with_their_event_ids(speech_platform: Platform) -> None:
+    async with connected(speech_platform) as client:
+        await client.send("input_text.append", text="One", event_id="e0")
+        await client.send("input_text.flush", flush_id="f1", event_id="e1")
+        await client.send("input_text.append", text="Two")
+        # The same flush id once more, and none.
+        await client.send("input_text.flush", flush_id="f1", event_id="e2")
+        await client.send("input_text.append", text="Three")
+        await client.send("input_text.flush", event_id="e3")
+        await client.send("input_text.flush", flush_id="f4")
+        await client.send("input_text.end", event_id="e5")
+        answers = [(await client.until("flush.done"))[1] for _ in range(4)]
+        _, done = await client.until("speech.done")
+    asked = [(answer.get("flush_id"), answer.get("event_id")) for answer in answers]
+    assert asked == [("f1", "e1"), ("f1", "e2"), (None, "e3"), ("f4", None)]
+    assert [answer["audio_ms"] for answer in answers] == [200.0, 200.0, 200.0, 0]
+    assert done["event_id"] == "e5"
+
+
+async def test_an_end_that_nobody_asked_for_has_no_event_id(speech_platform: Platform) -> None:
+    async with connected(speech_platform) as client:
+        await client.send("input_text.append", text="One.", event_id="e0")
+        await client.send("session.close", event_id="e1")
+        _, done = await client.until("speech.done")
+    assert "event_id" not in done
+
+
+async def test_a_failed_end_has_its_event_id(speech_platform: Platform) -> None:
+    speech_platform.gateway.script = Script(fail=WorkerLost("gone"))
+    async with connected(speech_platform) as client:
+        await client.send("input_text.append", text="One.")
+        await client.send("input_text.end", event_id="e1")
+        _, done = await client.until("speech.done", reason="error")
+    assert done["event_id"] == "e1"
+
+
+async def test_rtf_leaves_out_the_wait_for_text(speech_platform: Platform) -> None:
+    now = 1_000.0
+    speech_platform.service.clock = lambda: now
+    async with connected(speech_platform) as client:
+        await client.send("input_text.append", text="One.")
+        await client.until("speech.started")
+        heard = 0
+        while heard < 9_600:
+            message: Any = await client.receive()
+            heard += len(message) if isinstance(message, bytes) else 0
+        async with asyncio.timeout(5):
+            while not speech_platform.gateway.streams[0].idle:
+                await asyncio.sleep(0)
+        now += 3_600.0
+        await client.send("input_text.append", text="Two.")
+        await client.send("input_text.end")
+        _, done = await client.until("speech.done")
+    assert done["metrics"]["rtf"] == 0.0
+
+
+async def test_rtf_is_the_time_of_making_by_the_time_of_hearing(speech_platform: Platform) -> None:
+    now = 1_000.0
+    speech_platform.service.clock = lambda: now
+    speech_platform.gateway.script = Script(hang_before_chunk=1)
+    async with connected(speech_platform) as client:
+        await client.send("input_text.append", text="One.")
+        await client.until("speech.started")
+        assert isinstance(await client.receive(), bytes)
+        now += 0.3
+        speech_platform.gateway.streams[0].resume()
+        await client.send("input_text.end")
+        _, done = await client.until("speech.done")
+    # 0.3 s for 0.2 s of audio.
+    assert done["metrics"]["rtf"] == 1.5
