@@ -44,8 +44,8 @@ def beat(client: SpeechClient) -> WorkerBeat:
     """What the worker last said of itself."""
     url = (client.platform.var_dir / "run" / "redis.url").read_text()
     with redis.Redis.from_url(url) as store:
-        (name,) = store.smembers("vh:workers")  # type: ignore[misc]
-        found = beat_decode(store.get(f"vh:worker:{name.decode()}:beat"))  # type: ignore[arg-type]
+        (name,) = store.smembers("vh:workers")
+        found = beat_decode(store.get(f"vh:worker:{name.decode()}:beat"))
     assert found is not None
     return found
 

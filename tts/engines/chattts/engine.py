@@ -25,19 +25,20 @@ from tts.engines.chattts import SAMPLE_RATE, TOKEN_SAMPLES
 from tts.engines.chattts.backends import backend_create
 from tts.engines.chattts.casting import Casting, Speaker
 from tts.engines.chattts.config_json import config_from_json
-from tts.engines.chattts.decoding import AudioDecoding
+from tts.engines.chattts.decoding import AudioDecoding, Decoding, TextDecoding
 from tts.engines.chattts.generation import Generation, GenerationRefused, Kind, Prompt
 from tts.engines.chattts.loop import StepLoop
 from tts.engines.chattts.mel_decoder import MelDecoder
 from tts.engines.chattts.profile import PROFILES
 from tts.engines.chattts.random_stream import StreamKey
 from tts.engines.chattts.recording import RecordingEncoder
+from tts.engines.chattts.refinement import Refiner, Refining
 from tts.engines.chattts.script import script
-from tts.engines.chattts.speech import SILENCE, Speech
+from tts.engines.chattts.speech import SILENCE, Speech, Take
 from tts.engines.chattts.tokens import Vocabulary
 from tts.engines.chattts.vocoder import Vocoder
 from tts.engines.chattts.vocos import Vocos
-from tts.engines.chattts.weights import embeddings
+from tts.engines.chattts.weights import embeddings, text_head
 from tts.text.segment import Language, Segment
 
 TOKEN_SECONDS = TOKEN_SAMPLES / SAMPLE_RATE
@@ -50,6 +51,10 @@ _LEAST_SHARE = 0.25
 """Share of its expected length below which an utterance is taken for a failure, and retried."""
 _TAKES = 1_000
 """Attempts of one take are numbered from this times its number on."""
+_REFINEMENT = 1_000_000
+"""The number of refinement's first attempt, beyond those of all takes."""
+_SPEECH_CONTROLS = "speed_"
+"""What the audio's prompt takes; all other prompt tokens are for refinement."""
 _MARK = re.compile(r"\[([a-z_0-9]+)\]")
 
 
@@ -57,7 +62,7 @@ _MARK = re.compile(r"\[([a-z_0-9]+)\]")
 class _Line:
     """What an utterance is to say, and by whom."""
 
-    text: str
+    ids: tuple[int, ...]
     controls: tuple[str, ...]
     speaker: "Future[Speaker]"
     seed: int
@@ -77,6 +82,7 @@ class ChatTtsEngine:
     def __init__(self) -> None:
         self._ids = itertools.count(1)
         self._speeches: dict[int, Speech] = {}
+        self._refining: dict[int, Refining] = {}
 
     def load(
         self, shards: Shards, device: Device, profile: Profile, notify: Callable[[], None]
@@ -93,8 +99,16 @@ class ChatTtsEngine:
             "embed", "chattts-embeddings", lambda: embeddings(config, shards.read("embed"))
         )
         self._backend = backend_create(shards, config, settings.cache, settings.precision, device)
-        audio = AudioDecoding(config, tables, settings.cache.slots)
-        self._loop = StepLoop(self._backend, config, tables, {Kind.AUDIO: audio})
+        slots = settings.cache.slots
+        decodings: dict[Kind, Decoding] = {Kind.AUDIO: AudioDecoding(config, tables, slots)}
+        if settings.refines:
+            head = shards.resident(
+                "embed", "chattts-text-head", lambda: text_head(config, shards.read("embed"))
+            )
+            end = self._vocabulary.end_of_refinement
+            decodings[Kind.TEXT] = TextDecoding(head, tables, slots, end)
+        self._refiner = Refiner(self._vocabulary)
+        self._loop = StepLoop(self._backend, config, tables, decodings)
         self._vocoder = shards.resident(
             "decoder",
             f"chattts-vocoder-{settings.vocoder}-{device.name}-{device.threads}",
@@ -118,12 +132,12 @@ class ChatTtsEngine:
 
     def prepare(self, segment: Segment, voice: VoiceSpec, params: SynthesisParams) -> Utterance:
         """Write the script, find the speaker; raises VoiceUnavailable, NothingToSpeak."""
-        text = script(segment)
+        text = script(segment, self._vocabulary.characters)
         if not any(character.isalpha() for character in _MARK.sub("", text)):
             raise NothingToSpeak("the segment has nothing that ChatTTS reads")
         line = _Line(
-            text,
-            tuple(token for token in segment.prompt if token.startswith("speed_")),
+            self._vocabulary.encode(self._pieces(text)),
+            segment.prompt,
             self._casting.cast(voice),
             params.seed or 0,
             segment.index,
@@ -147,7 +161,7 @@ class ChatTtsEngine:
                 continue
             if speech is not None:
                 speaking.append((key, speech))
-        self._advance([speech for _, speech in speaking])
+        self._advance([speech for _, speech in speaking], active)
         audio = self._decode([speech for _, speech in speaking])
         for (key, speech), samples in zip(speaking, audio, strict=True):
             finished = not speech.rows
@@ -166,11 +180,15 @@ class ChatTtsEngine:
         if speech is not None:
             for row in speech.rows:
                 self._loop.release(row)
+        refining = self._refining.pop(utterance.utterance_id, None)
+        if refining is not None:
+            self._loop.release(refining.row)
 
     def close(self) -> None:
         """Free the cache, and the weights where no other engine has them."""
         self._casting.close()
         self._speeches.clear()
+        self._refining.clear()
         self._backend.close()
 
     @property
@@ -179,13 +197,17 @@ class ChatTtsEngine:
         return self._loop.rows
 
     def _begin(self, utterance: Utterance) -> Speech | None:
-        """Have its rows join; None while its recording is being heard."""
+        """Have its rows join; None while its recording is being heard or its text refined."""
         line = utterance.payload
         assert isinstance(line, _Line)  # noqa: S101 - made by this engine's own prepare
         if not line.speaker.done():
             return None
+        speaker = line.speaker.result()
+        ids = self._refined(utterance.utterance_id, line) if self._settings.refines else line.ids
+        if ids is None:
+            return None
         expected = utterance.expected_seconds
-        prompt = self._prompt(line, line.speaker.result())
+        prompt = self._prompt(ids, line, speaker)
         takes = [
             self._generation(prompt, StreamKey(line.seed, line.segment, take * _TAKES), expected)
             for take in range(self._settings.takes)
@@ -195,10 +217,27 @@ class ChatTtsEngine:
         self._speeches[utterance.utterance_id] = speech
         return speech
 
-    def _prompt(self, line: _Line, speaker: Speaker) -> Prompt:
+    def _refined(self, key: int, line: _Line) -> tuple[int, ...] | None:
+        """The ids to speak; None while they are being found."""
+        refining = self._refining.get(key)
+        if refining is None:
+            controls = [name for name in line.controls if not name.startswith(_SPEECH_CONTROLS)]
+            stream = StreamKey(line.seed, line.segment, _REFINEMENT)
+            try:
+                row = self._loop.join(self._refiner.generation(line.ids, controls, stream))
+            except GenerationRefused:
+                return line.ids  # too long to be written twice
+            self._refining[key] = Refining(row, line.ids)
+            return None
+        if not refining.ended:
+            return None
+        del self._refining[key]
+        return refining.result(self._refiner)
+
+    def _prompt(self, ids: tuple[int, ...], line: _Line, speaker: Speaker) -> Prompt:
         found = self._vocabulary.code_prompt(
-            self._pieces(line.text),
-            line.controls,
+            ids,
+            [name for name in line.controls if name.startswith(_SPEECH_CONTROLS)],
             speaker.transcript,
             speaker=speaker.vector is not None,
         )
@@ -228,10 +267,16 @@ class ChatTtsEngine:
         )
         return Generation(prompt, key, longest, least_tokens=max(1, least))
 
-    def _advance(self, speeches: Sequence[Speech]) -> None:
-        takes = {take.row: take for speech in speeches for take in speech.takes if not take.ended}
-        for step in self._loop.step(list(takes)):
-            takes[step.row].advance(step)
+    def _advance(self, speeches: Sequence[Speech], active: Sequence[Utterance]) -> None:
+        rows: dict[int, Take | Refining] = {
+            take.row: take for speech in speeches for take in speech.takes if not take.ended
+        }
+        for utterance in active:
+            refining = self._refining.get(utterance.utterance_id)
+            if refining is not None and not refining.ended:
+                rows[refining.row] = refining
+        for step in self._loop.step(list(rows)):
+            rows[step.row].advance(step)
 
     def _decode(self, speeches: Sequence[Speech]) -> list[Samples]:
         """What leaves each speech now; all windows go through the vocoder in one call."""

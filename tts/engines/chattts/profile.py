@@ -11,7 +11,8 @@ from tts.engines.chattts.windows import PLANS, WindowPlan
 class ProfileSettings:
     """One profile. `takes`: utterances computed and compared, of which the best is spoken.
 
-    With several takes nothing leaves before all are there.
+    With several takes nothing leaves before all are there. `refines`: ChatTTS may write pauses
+    and laughter into the text before it is spoken.
     """
 
     precision: Precision
@@ -19,6 +20,7 @@ class ProfileSettings:
     windows: WindowPlan
     cache: CacheShape
     takes: int = 1
+    refines: bool = False
 
 
 POSITIONS = 1_152
@@ -37,5 +39,6 @@ PROFILES = {
         PLANS[Profile.HQ],
         CacheShape(12, POSITIONS),
         takes=3,
+        refines=True,
     ),
 }

@@ -9,7 +9,6 @@ becomes the kept one that is nearest, so that no pause is lost.
 import re
 from collections.abc import Container
 from functools import lru_cache
-from importlib.util import find_spec
 
 from tts.text.segment import Segment
 
@@ -42,8 +41,7 @@ def script(segment: Segment, known: Container[str] | None = None) -> str:
     letter stand apart ("GPU" -> "g p u"). A bracket comes from a mark alone, so
     no text spells a special token. `known` holds the characters of the model's
     vocabulary: a Han character that is not in it, or none of the basic block, is
-    replaced by a common one that sounds the same, or left out (all of them where
-    pypinyin is not installed).
+    replaced by a common one that sounds the same, or left out where there is none.
     """
     spoken = segment.spoken
     letters = not _is_shouted(spoken)
@@ -90,8 +88,7 @@ def _usual(character: str, known: Container[str] | None) -> str:
 @lru_cache(maxsize=4096)
 def _homophone(character: str) -> str:
     """A common character with the same syllable and tone; "" where there is none."""
-    table = _common_characters()
-    return table.get(_syllable(character), "") if table else ""
+    return _common_characters().get(_syllable(character), "")
 
 
 @lru_cache(maxsize=1)
@@ -100,8 +97,6 @@ def _common_characters() -> dict[str, str]:
 
     Of the first level of GB 2312, the 3,755 most used.
     """
-    if find_spec("pypinyin") is None:
-        return {}
     cells = (bytes((row, cell)) for row in range(0xB0, 0xD8) for cell in range(0xA1, 0xFF))
     table: dict[str, str] = {}
     for character in "".join(cell.decode("gb2312", errors="ignore") for cell in cells):

@@ -35,6 +35,7 @@ class Vocabulary:
     tokens: dict[str, int]
     _text: Tokenizer
     _whole: Tokenizer
+    _characters: frozenset[str]
 
     @classmethod
     def read(cls, content: bytes) -> Self:
@@ -52,7 +53,14 @@ class Vocabulary:
             if number is None:
                 raise VersionUnavailable(f"{TOKENIZER}: token {token} is missing")
             tokens[token] = number
-        return cls(whole.get_vocab_size(with_added_tokens=True), tokens, text, whole)
+        vocabulary = whole.get_vocab(with_added_tokens=True)
+        characters = frozenset(word for word in vocabulary if len(word) == 1)
+        return cls(len(vocabulary), tokens, text, whole, characters)
+
+    @property
+    def characters(self) -> frozenset[str]:
+        """The characters that are tokens by themselves."""
+        return self._characters
 
     @property
     def end_of_refinement(self) -> int:
