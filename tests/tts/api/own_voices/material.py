@@ -1,6 +1,7 @@
 """What own voices are made from: strings of a tiny model's speakers, and recordings."""
 
 import io
+import struct
 import wave
 
 import numpy as np
@@ -58,3 +59,13 @@ def stereo(seconds: float = 3.0, rate: int = 44_100) -> bytes:
         written.setframerate(rate)
         written.writeframes(both.tobytes())
     return file.getvalue()
+
+
+def not_finite() -> bytes:
+    """Three seconds of a WAV file of floats, some of which are no numbers."""
+    samples = voiced(3.0, 24_000)
+    samples[1_000:1_010] = np.nan
+    data = samples.astype("<f4").tobytes()
+    head = struct.pack("<4sI4s4sIHHIIHH", b"RIFF", 36 + len(data), b"WAVE", b"fmt ", 16, 3, 1,
+                       24_000, 96_000, 4, 32)  # fmt: skip
+    return head + struct.pack("<4sI", b"data", len(data)) + data
