@@ -52,7 +52,9 @@ class TextDecoding:
 
     def logits(self, hidden: Floats, heads: Floats) -> Floats:
         """See `Decoding.logits`; row by row: a product of several rounds by their number."""
-        return np.stack([self._head @ row for row in hidden])[:, None]
+        # A row that overflows shows it in its logits, and is ended by who asked for them.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.stack([self._head @ row for row in hidden])[:, None]
 
     def inputs(self, tokens: Ints) -> Floats:
         """See `Decoding.inputs`."""

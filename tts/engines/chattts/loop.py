@@ -3,8 +3,10 @@
 import heapq
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tts.engines.chattts.backend import Floats, GptBackend, Ints
 from tts.engines.chattts.config import GptConfig
@@ -95,12 +97,14 @@ class StepLoop:
         """Advance the rows in `active` by one token, or a part of their prompt.
 
         All others are paused and keep their cache. Rows that wait or whose prompt is not yet
-        complete are not in the result. Raises ValueError for a row that is not here.
+        complete are not in the result. Raises ValueError for a row that is not here; what the
+        backend raises leaves every row as it was.
         """
-        missing = [number for number in active if number not in self._rows]
+        numbers = sorted(set(active))
+        missing = [number for number in numbers if number not in self._rows]
         if missing:
             raise ValueError(f"rows {missing} have ended, were released or never joined")
-        rows = [self._rows[number] for number in sorted(active)]
+        rows = [self._rows[number] for number in numbers]
         self._admit(rows)
         parts = self._plan(rows)
         return self._choose(*self._forward(parts)) if parts else []
@@ -114,13 +118,16 @@ class StepLoop:
         heapq.heappush(self._free, row.slot)
 
     def _admit(self, rows: Sequence[Row]) -> None:
+        """Give free slots to rows that wait, first come first served."""
         for row in rows:
-            if row.state is RowState.WAITING and self._free:
-                row.slot, row.state = heapq.heappop(self._free), RowState.PREFILL
+            if not self._free:
+                return
+            if row.state is RowState.WAITING:
                 prompt = row.generation.prompt
                 row.inputs = self._embeddings.prompt(
                     prompt.tokens, prompt.speaker_at, prompt.speaker, prompt.sample
                 )
+                row.slot, row.state = heapq.heappop(self._free), RowState.PREFILL
                 self._begin(row)
 
     def _begin(self, row: Row) -> None:
@@ -183,45 +190,56 @@ class StepLoop:
         """Choose a token for each row; rows that have to begin again do so at once."""
         steps: list[RowStep] = []
         while rows:
-            steps += self._fail(rows, hidden, logits)
             again: list[Row] = []
             for kind, decoding in self._decodings.items():
-                some = [
-                    place
-                    for place, row in enumerate(rows)
-                    if row.generation.kind is kind and row.number in self._rows
-                ]
-                if not some:
-                    continue
-                slots = np.array([rows[place].slot for place in some], np.int32)
-                scores = decoding.logits(hidden[some], logits[some])
-                tokens = decoding.sampler.sample(scores, slots)
-                self._pending[slots] = decoding.inputs(tokens)
-                for place, chosen in zip(some, tokens, strict=True):
-                    step = self._accept(rows[place], chosen, hidden[place], decoding.end)
-                    if step is None:
-                        again.append(rows[place])
-                    else:
-                        steps.append(step)
+                places = [place for place, row in enumerate(rows) if row.generation.kind is kind]
+                if places:
+                    some = [rows[place] for place in places]
+                    again += self._draw(decoding, some, hidden[places], logits[places], steps)
             for row in again:
                 row.again()
                 self._begin(row)
-            rows, places = again, [row.slot for row in again]
-            hidden, logits = self._first_hidden[places], self._first_logits[places]
+            slots = [row.slot for row in again]
+            rows, hidden, logits = again, self._first_hidden[slots], self._first_logits[slots]
         return steps
 
-    def _fail(self, rows: Sequence[Row], hidden: Floats, logits: Floats) -> list[RowStep]:
-        """End the rows whose numbers are not finite."""
-        finite = np.isfinite(np.concatenate((hidden, logits), axis=1)).min(axis=1).tolist()
-        steps = []
-        for row, fine in zip(rows, finite, strict=True):
-            if not fine:
-                self.release(row.number)
-                error = NotFinite(
-                    f"the model's numbers overflowed after {row.tokens} tokens of this text"
-                )
-                steps.append(RowStep(row.number, error=error))
-        return steps
+    def _draw(
+        self,
+        decoding: Decoding,
+        rows: Sequence[Row],
+        hidden: Floats,
+        logits: Floats,
+        steps: list[RowStep],
+    ) -> list[Row]:
+        """Add a step for each of `rows`, all of one kind; returns those that have to begin again.
+
+        A row whose numbers are not finite ends, and its batch-mates do not notice.
+        """
+        scores = decoding.logits(hidden, logits)
+        finite: NDArray[np.bool_] = np.isfinite(scores).all(axis=(1, 2))
+        finite &= np.isfinite(hidden).all(axis=1)
+        if not finite.all():
+            steps += [self._overflowed(row) for row in compress(rows, ~finite)]
+            rows = list(compress(rows, finite))
+            if not rows:
+                return []
+            hidden, scores = hidden[finite], scores[finite]
+        slots = np.array([row.slot for row in rows], np.int32)
+        tokens = decoding.sampler.sample(scores, slots)
+        self._pending[slots] = decoding.inputs(tokens)
+        again = []
+        for row, chosen, state in zip(rows, tokens, hidden, strict=True):
+            step = self._accept(row, chosen, state, decoding.end)
+            if step is None:
+                again.append(row)
+            else:
+                steps.append(step)
+        return again
+
+    def _overflowed(self, row: Row) -> RowStep:
+        self.release(row.number)
+        error = NotFinite(f"the model's numbers overflowed after {row.tokens} tokens of this text")
+        return RowStep(row.number, error=error)
 
     def _accept(self, row: Row, tokens: Ints, hidden: Floats, end: int) -> RowStep | None:
         """The row's step by the chosen `tokens` (codebooks,); None if it has to begin again."""
@@ -243,6 +261,6 @@ class StepLoop:
             return None
         self.release(row.number)
         if row.tokens == 0:
-            error = NothingSpoken(f"the model ended at once in {row.attempt + 1} attempts")
+            error = NothingSpoken(f"the model ended at once, the last of {row.attempt + 1} times")
             return RowStep(row.number, error=error, restarted=row.restarted)
         return RowStep(row.number, end=End.SHORT if early else End.EOS, restarted=row.restarted)

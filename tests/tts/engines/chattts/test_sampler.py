@@ -7,12 +7,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from tts.engines.chattts import EOS
 from tts.engines.chattts.audio_library import audio_library
 from tts.engines.chattts.backend import Floats, Ints
 from tts.engines.chattts.random_stream import StreamKey
-from tts.engines.chattts.sampler import Sampler, Sampling, SamplingInvalid
+from tts.engines.chattts.sampler import Candidates, Sampler, Sampling, SamplingInvalid
 
 BOOKS, VOCABULARY, SLOTS = 4, 626, 16
 SAMPLINGS = [
@@ -62,8 +63,11 @@ def original_probabilities(
 
 
 def probabilities(sampler: Sampler, logits: Floats, slot: int) -> Floats:
-    found = sampler.candidates(logits, np.array([slot], np.int32))
-    dense = np.zeros((logits.shape[1], logits.shape[2]), np.float32)
+    return dense_probabilities(sampler.candidates(logits, np.array([slot], np.int32)))
+
+
+def dense_probabilities(found: Candidates) -> Floats:
+    dense = np.zeros((len(found.tokens), VOCABULARY), np.float32)
     for book, (tokens, weights) in enumerate(zip(found.tokens, found.weights, strict=True)):
         dense[book, tokens[weights > 0]] = weights[weights > 0] / weights.sum()
     return dense
@@ -97,15 +101,55 @@ def test_repeated_tokens_are_penalised_as_often_as_they_came(original: Any) -> N
     np.testing.assert_allclose(probabilities(sampler, logits, 0), expected, atol=1e-6)
 
 
-def test_tokens_are_drawn_as_often_as_their_probability_says() -> None:
-    sampling = Sampling(temperature=1.0, top_p=0.9, top_k=5, repetition_penalty=1.0)
-    sampler, logits, draws = sampler_make(), logits_random(4) / np.float32(3), 2500
+@pytest.mark.parametrize(
+    "sampling",
+    [
+        Sampling(temperature=1.0, top_p=0.9, top_k=5, repetition_penalty=1.0),
+        Sampling(temperature=2.0, top_p=0.8, top_k=None, repetition_penalty=1.0),
+        Sampling(temperature=0.3, top_p=1.0, top_k=20, repetition_penalty=1.0),
+    ],
+    ids=str,
+)
+def test_tokens_are_drawn_as_often_as_their_probability_says(sampling: Sampling) -> None:
+    sampler, logits, draws = sampler_make(), logits_random(4) / np.float32(3), 2_500
     counts = np.zeros((BOOKS, VOCABULARY))
     for seed in range(draws):
         sampler.start(0, sampling, StreamKey(seed))
         counts[np.arange(BOOKS), sampler.sample(logits, np.zeros(1, np.int32))[0]] += 1
     sampler.start(0, sampling, StreamKey(0))
-    np.testing.assert_allclose(counts / draws, probabilities(sampler, logits, 0), atol=0.05)
+    expected = draws * probabilities(sampler, logits, 0).astype(np.float64)
+    assert not counts[expected == 0].any()
+    for book in range(BOOKS):
+        assert chi_square(counts[book], expected[book]) < 4.0
+
+
+def chi_square(counts: NDArray[np.float64], expected: NDArray[np.float64]) -> float:
+    """Pearson's statistic in standard deviations of its distribution; rare tokens together."""
+    often = expected >= 5
+    found = np.append(counts[often], counts[~often].sum())
+    wanted = np.append(expected[often], expected[~often].sum())
+    found, wanted = found[wanted > 0], wanted[wanted > 0]
+    degrees = max(1, len(wanted) - 1)
+    statistic = ((found - wanted) ** 2 / wanted).sum()
+    return float((statistic - degrees) / np.sqrt(2 * degrees))
+
+
+def test_rows_of_one_step_have_parameters_of_their_own(original: Any) -> None:
+    sampler, slots = sampler_make(), np.arange(len(SAMPLINGS), dtype=np.int32)[::-1].copy()
+    for slot, sampling in zip(slots, SAMPLINGS, strict=True):
+        sampler.start(int(slot), sampling, StreamKey(int(slot)), least=3 * int(slot))
+    past = np.zeros((0, len(SAMPLINGS), BOOKS), np.int32)
+    for step in range(20):
+        logits = logits_random(step, len(SAMPLINGS))
+        logits[:, :, EOS] += 6.0
+        found = sampler.candidates(logits, slots)
+        for row, (sampling, slot) in enumerate(zip(SAMPLINGS, slots, strict=True)):
+            books = slice(row * BOOKS, (row + 1) * BOOKS)
+            dense = dense_probabilities(Candidates(found.tokens[books], found.weights[books]))
+            banned = step < 3 * slot
+            expected = original_probabilities(original, sampling, logits[row], past[:, row], banned)
+            np.testing.assert_allclose(dense, expected, atol=1e-6)
+        past = np.concatenate([past, sampler.sample(logits, slots)[None]])
 
 
 @settings(max_examples=25, deadline=None)
