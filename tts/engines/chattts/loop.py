@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from itertools import compress
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tts.engines.chattts.backend import Floats, GptBackend, Ints
 from tts.engines.chattts.config import GptConfig
@@ -216,8 +215,7 @@ class StepLoop:
         A row whose numbers are not finite ends, and its batch-mates do not notice.
         """
         scores = decoding.logits(hidden, logits)
-        finite: NDArray[np.bool_] = np.isfinite(scores).all(axis=(1, 2))
-        finite &= np.isfinite(hidden).all(axis=1)
+        finite = np.asarray(np.isfinite(scores).all(axis=(1, 2)) & np.isfinite(hidden).all(axis=1))
         if not finite.all():
             steps += [self._overflowed(row) for row in compress(rows, ~finite)]
             rows = list(compress(rows, finite))
