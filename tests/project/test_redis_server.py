@@ -11,7 +11,9 @@ from voicehost.supervisor import redis_server
 from voicehost.supervisor.errors import NoRedisServer, ServiceNotReady
 from voicehost.supervisor.process import ProcessSpec, SupervisedProcess
 from voicehost.supervisor.redis_server import (
+    LOG_NAME,
     LONGEST_SOCKET_PATH,
+    data_folder,
     redis_ready,
     redis_spec,
     server_program,
@@ -27,7 +29,8 @@ async def _ignore(spec: ProcessSpec) -> None:
 async def test_it_starts_on_a_private_socket(tmp_path: Path, embedded: bool) -> None:
     path = socket_path(tmp_path)
     program = server_program(embedded=embedded)
-    server = SupervisedProcess(redis_spec(program=program, var_dir=tmp_path, socket=path), _ignore)
+    data = await data_folder(program, tmp_path)
+    server = SupervisedProcess(redis_spec(program=program, data=data, socket=path), _ignore)
     await server.start()
     try:
         await redis_ready(f"unix://{path}")
@@ -75,3 +78,65 @@ def test_a_socket_path_that_is_too_long_moves_to_a_private_folder(tmp_path: Path
 async def test_a_server_that_never_answers_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ServiceNotReady, match="does not answer"):
         await redis_ready(f"unix://{tmp_path}/none.sock", timeout=0.2)
+
+
+@pytest.mark.parametrize(
+    ("told", "folder"),
+    [
+        ("Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64", "redis-7"),
+        ("Redis server v=8.2.1 sha=00000000:0", "redis-8"),
+        ("Valkey server v=9.1.2 sha=00000000:1 malloc=libc bits=64", "valkey-9"),
+        ("something else", "a-server"),
+    ],
+)
+async def test_each_flavour_and_major_version_has_its_own_data(
+    tmp_path: Path, told: str, folder: str
+) -> None:
+    program = tmp_path / "a-server"
+    program.write_text(f"#!/bin/sh\necho '{told}'\n")
+    program.chmod(0o755)
+    assert await data_folder(str(program), tmp_path) == tmp_path / "redis" / folder
+
+
+async def test_a_program_that_cannot_be_started_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NoRedisServer, match="gone"):
+        await data_folder(str(tmp_path / "gone"), tmp_path)
+
+
+async def test_another_server_starts_where_one_left_a_snapshot_that_it_cannot_read(
+    tmp_path: Path,
+) -> None:
+    """The packaged server ran here, and then somebody installed one of the system's."""
+    for embedded in (True, False, True):
+        program = server_program(embedded=embedded)
+        path = socket_path(tmp_path)
+        data = await data_folder(program, tmp_path)
+        server = SupervisedProcess(redis_spec(program=program, data=data, socket=path), _ignore)
+        await server.start()
+        try:
+            await redis_ready(f"unix://{path}", data=data)
+            async with redis.asyncio.Redis.from_url(f"unix://{path}") as client:
+                await client.set(f"from-{data.name}", "1")
+                kept = await client.get(f"from-{data.name}")
+                await client.save()
+        finally:
+            await server.stop()
+        assert kept == b"1"
+        assert (data / "dump.rdb").is_file()
+
+
+async def test_a_snapshot_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    program = server_program(embedded=True)
+    path, data = socket_path(tmp_path), await data_folder(program, tmp_path)
+    data.mkdir(parents=True)
+    (data / "dump.rdb").write_bytes(b"VALKEY999 is from the future")
+    server = SupervisedProcess(redis_spec(program=program, data=data, socket=path), _ignore)
+    await server.start()
+    try:
+        with pytest.raises(ServiceNotReady) as failure:
+            await redis_ready(f"unix://{path}", timeout=1.0, data=data)
+    finally:
+        await server.stop()
+    told = str(failure.value)
+    assert f"The end of {data / LOG_NAME}:" in told
+    assert "RDB" in told

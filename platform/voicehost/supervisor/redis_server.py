@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import re
 import shutil
 import tempfile
 import time
@@ -14,6 +15,11 @@ from voicehost.supervisor.process import ProcessSpec
 
 # sockaddr_un.sun_path holds 108 bytes on Linux and 104 on macOS, with its final zero.
 LONGEST_SOCKET_PATH = 100
+VERSION_SECONDS = 10.0
+LOG_NAME = "redis.log"
+LOG_LINES = 8
+LOG_BYTES = 4000
+_VERSION = re.compile(r"(redis|valkey) server v=(\d+)\.", re.IGNORECASE)
 
 
 def server_program(*, embedded: bool) -> str:
@@ -52,13 +58,41 @@ def socket_path(run_dir: Path) -> Path:
     return folder / "redis.sock"
 
 
-def redis_spec(*, program: str, var_dir: Path, socket: Path) -> ProcessSpec:
+async def data_folder(program: str, var_dir: Path) -> Path:
+    """Where this server keeps its snapshot, such as `redis/valkey-9`.
+
+    One folder for each flavour and major version, since none reads the snapshots
+    of all others. A program that does not tell its version has one by its name.
+    """
+    try:
+        process = await asyncio.create_subprocess_exec(
+            program,
+            "--version",
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+    except OSError as error:
+        raise NoRedisServer(f"{program} cannot be started ({error}): set REDIS_URL.") from error
+    try:
+        output, _ = await asyncio.wait_for(process.communicate(), VERSION_SECONDS)
+    except TimeoutError:
+        output = b""
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    found = _VERSION.search(output.decode(errors="replace"))
+    name = f"{found[1].lower()}-{found[2]}" if found else Path(program).name
+    return var_dir / "redis" / name
+
+
+def redis_spec(*, program: str, data: Path, socket: Path) -> ProcessSpec:
     """The process: no TCP port, and a snapshot every minute so that queued jobs survive a restart.
 
     No append-only file: it would keep every text and every second of audio that
     has passed through on the disk, and a slow disk would hold up heartbeats.
     """
-    data = var_dir / "redis"
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
     options = {
         "port": "0",
@@ -70,7 +104,7 @@ def redis_spec(*, program: str, var_dir: Path, socket: Path) -> ProcessSpec:
         # A snapshot that fails (no memory to fork, a full disk) must not silence the platform.
         "stop-writes-on-bgsave-error": "no",
         "daemonize": "no",
-        "logfile": str(data / "redis.log"),
+        "logfile": str(data / LOG_NAME),
     }
     argv = [program]
     for name, value in options.items():
@@ -78,10 +112,10 @@ def redis_spec(*, program: str, var_dir: Path, socket: Path) -> ProcessSpec:
     return ProcessSpec(name="redis", argv=tuple(argv), process_id="redis", grace=10.0)
 
 
-async def redis_ready(url: str, *, timeout: float = 15.0) -> None:
+async def redis_ready(url: str, *, timeout: float = 15.0, data: Path | None = None) -> None:
     """Wait until the server answers a read, which it does not while it loads its file.
 
-    Raises ServiceNotReady with its last word.
+    Raises ServiceNotReady with its last word, and the end of its log in `data`.
     """
     deadline = time.monotonic() + timeout
     client = redis.asyncio.Redis.from_url(url)
@@ -92,7 +126,21 @@ async def redis_ready(url: str, *, timeout: float = 15.0) -> None:
                 return
             except redis.RedisError as error:
                 if time.monotonic() > deadline:
-                    raise ServiceNotReady(f"Redis at {url} does not answer: {error}") from error
+                    told = "" if data is None else await asyncio.to_thread(_log_told, data)
+                    raise ServiceNotReady(
+                        f"Redis at {url} does not answer: {error}{told}"
+                    ) from error
             await asyncio.sleep(0.05)
     finally:
         await client.aclose()
+
+
+def _log_told(data: Path) -> str:
+    """The last lines of the server's log, under a line that says whose they are."""
+    path = data / LOG_NAME
+    try:
+        end = path.read_bytes()[-LOG_BYTES:].decode(errors="replace")
+    except OSError:
+        return ""
+    lines = [line for line in end.splitlines() if line.strip()]
+    return "\n".join([f"\nThe end of {path}:", *lines[-LOG_LINES:]])

@@ -17,6 +17,7 @@ from voicehost.supervisor.errors import AddressInUse, AlreadyRunning, Supervisor
 from voicehost.supervisor.plan import MANAGE, plan_make
 from voicehost.supervisor.process import ProcessSpec, SupervisedProcess
 from voicehost.supervisor.redis_server import (
+    data_folder,
     redis_ready,
     redis_spec,
     server_program,
@@ -89,12 +90,13 @@ class Supervisor:
         path = socket_path(self._environment.run_dir)
         self._redis_url = f"unix://{path}"
         program = server_program(embedded=self._environment.embedded_redis)
-        spec = redis_spec(program=program, var_dir=self._environment.var_dir, socket=path)
+        data = await data_folder(program, self._environment.var_dir)
+        spec = redis_spec(program=program, data=data, socket=path)
         server = SupervisedProcess(spec, self._lost_redis)
         url_file = self._environment.run_dir / "redis.url"
         try:
             await server.start()
-            await redis_ready(self._redis_url)
+            await redis_ready(self._redis_url, data=data)
             url_file.write_text(self._redis_url)
             yield
         finally:
