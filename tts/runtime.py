@@ -66,6 +66,13 @@ def runtime_drain() -> None:
         runtime.service.drain()
 
 
+def runtime_cut() -> None:
+    """The server now ends by itself what still runs on this loop."""
+    runtime = _started()
+    if runtime is not None:
+        runtime.service.cut()
+
+
 def runtime_draining() -> bool:
     """Whether the running loop's runtime takes nothing new any more."""
     runtime = _started()

@@ -25,6 +25,11 @@ TTL_MAX = 600
 _CLAIMS = ["sub", "aud", "exp", "iat", "jti", "scopes"]
 
 
+def is_token(secret: str) -> bool:
+    """Whether `secret` has a token's form: three parts joined by full stops; a key has none."""
+    return secret.count(".") == 2
+
+
 def token_issue(
     principal: Principal,
     ttl_seconds: int = 60,

@@ -15,17 +15,12 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from django.urls import path, re_path  # noqa: E402
 
 from tts.consumers.http import SpeechHttpConsumer  # noqa: E402
+from tts.consumers.missing import socket_missing  # noqa: E402
 from tts.consumers.socket import SpeechSocketConsumer  # noqa: E402
 from tts.runtime import runtime_configure, runtime_drain, runtime_get, runtime_stop  # noqa: E402
 from voicehost.wiring import runtime_build  # noqa: E402
 
 runtime_configure(runtime_build)
-
-
-async def socket_missing(scope: Any, receive: Any, send: Any) -> None:
-    """Refuse a WebSocket at an address where there is none."""
-    await receive()
-    await send({"type": "websocket.close", "code": 4404, "reason": "no such address"})
 
 
 async def lifespan(scope: Any, receive: Any, send: Any) -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
-from websockets.exceptions import ConnectionClosed, InvalidHandshake
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
@@ -101,13 +101,37 @@ def test_socket_speaks(client: Abuser) -> None:
 @pytest.mark.parametrize("secret", ["vh_wrong", "a.b.c", "revoked", "expired"])
 def test_handshake_with_a_bad_secret(target: Target, secret: str) -> None:
     secret = target.keys.get(secret, secret)
-    for way in ({"secret": secret}, {"secret": "", "query": f"?token={secret}"},
-                {"secret": "", "protocols": ("tts.v1", f"tts.key.{secret}")}):  # fmt: skip
+    ways: list[dict[str, Any]] = [
+        {"secret": secret},
+        {"secret": "", "protocols": ("tts.v1", f"tts.key.{secret}")},
+    ]
+    if "." in secret:
+        ways.append({"secret": "", "query": f"?token={secret}"})
+    for way in ways:
         with opened(target, **way) as abuser:
             error = abuser.error("invalid_api_key", 401)
             assert error["fatal"] is True
             assert secret not in json.dumps(error)
             assert abuser.close_code() == 4401
+
+
+def test_handshake_with_a_key_in_the_address(target: Target) -> None:
+    with opened(target, secret="", query=f"?token={target.keys['wide']}") as abuser:
+        error = abuser.error("key_in_address", 401, "token")
+        assert target.keys["wide"] not in json.dumps(error)
+        assert abuser.close_code() == 4401
+
+
+def test_no_socket_at_another_address(target: Target) -> None:
+    host, port = target.address
+    with (
+        pytest.raises(InvalidStatus) as caught,
+        connect(f"ws://{host}:{port}/v1/audio/speak", proxy=None),
+    ):
+        pytest.fail("accepted")
+    response = caught.value.response
+    assert response.status_code == 404
+    envelope_check(json.loads(response.body or b""), 404, "unknown_url")
 
 
 def test_handshake_without_a_key(target: Target) -> None:

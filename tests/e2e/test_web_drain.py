@@ -150,6 +150,13 @@ def test_a_stream_beyond_the_grace_is_visibly_broken(stop: Stop) -> None:
     assert stop.long_broken
 
 
+def test_a_stream_beyond_the_grace_is_not_put_down_to_its_client(stop: Stop) -> None:
+    lines = [line for line in ANSI.sub("", stop.log).splitlines() if "speech_finished" in line]
+    codes = [code for line in lines for code in re.findall(r"\berror\W+(\w+)", line)]
+    assert codes.count("server_stopping") >= 1
+    assert "client_disconnected" not in codes
+
+
 def test_the_stop_ends_in_time_and_in_order(stop: Stop) -> None:
     assert GRACE_SECONDS - 0.5 < stop.seconds < GRACE_SECONDS + 1.0 + SLACK
     # The supervisor did not ask for it, and so tells of it.

@@ -45,7 +45,9 @@ def speech_prepare() -> None:
 
 
 async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    if scope["type"] == "websocket":
+    if scope["type"] == "websocket" and scope["path"] == "/denied":
+        await deny(scope, receive, send)
+    elif scope["type"] == "websocket":
         await socket(receive, send)
     elif scope["path"] == "/v1/audio/speech":
         await speech(scope, receive, send)
@@ -89,6 +91,15 @@ async def flood(message: dict[str, Any], receive: Any, send: Any) -> None:
             state["sent"] += len(BLOCK)
     except TimeoutError:
         state["events"].append("stalled")
+
+
+async def deny(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    await receive()
+    extension = "websocket.http.response"
+    assert extension in scope["extensions"]
+    await send({"type": f"{extension}.start", "status": 404, "headers": [(b"x-why", b"so")]})
+    await send({"type": f"{extension}.body", "body": b"no ", "more_body": True})
+    await send({"type": f"{extension}.body", "body": b"such address"})
 
 
 async def socket(receive: Any, send: Any) -> None:

@@ -93,3 +93,16 @@ def test_message_that_is_too_long_closes_the_socket(server: Server) -> None:
             client.recv(timeout=5)
     assert caught.value.rcvd is not None
     assert caught.value.rcvd.code == 1009
+
+
+def test_a_socket_may_be_refused_by_a_whole_http_response(server: Server) -> None:
+    with (
+        pytest.raises(websockets.exceptions.InvalidStatus) as caught,
+        websockets.sync.client.connect(f"ws://{server.host}:{server.port}/denied"),
+    ):
+        pytest.fail("accepted")
+    response = caught.value.response
+    assert (response.status_code, response.reason_phrase) == (404, "Not Found")
+    assert (response.headers["x-why"], response.body) == ("so", b"no such address")
+    # The server does not stay with a connection that is over.
+    assert httpx.get(server.url, timeout=0.9).status_code == 200

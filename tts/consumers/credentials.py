@@ -6,15 +6,20 @@ from urllib.parse import parse_qs, urlsplit
 
 from django.conf import settings
 
+from tenants.tokens import is_token
 from tts.consumers.protocol import KEY_SUBPROTOCOL_PREFIX, SUBPROTOCOL
 from tts.headers import bearer_of, header_of
 
 
 @dataclass(frozen=True, slots=True)
 class SocketCredentials:
-    """The secret (empty when there is none) and the subprotocol to answer with."""
+    """The secret (empty when there is none) and the subprotocol to answer with.
+
+    `key_in_address`: what `?token=` holds is no token; it is nobody's `secret` then.
+    """
 
     secret: str
+    key_in_address: bool
     subprotocol: str | None
     unknown_subprotocol: bool
 
@@ -29,14 +34,14 @@ class SocketCredentials:
         ]
         names = [name for name in offered if not name.startswith(KEY_SUBPROTOCOL_PREFIX)]
         query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
-        secret = (
-            bearer_of(header_of(scope, "authorization"))
-            or query.get("token", [""])[0]
-            or (keys[0] if keys else "")
-        )
+        token = query.get("token", [""])[0]
+        # Addresses end up in histories and in the logs of proxies: no key may be in one.
+        key_in_address = bool(token) and not is_token(token)
+        secret = bearer_of(header_of(scope, "authorization")) or token or (keys[0] if keys else "")
         # A browser drops a connection whose answer names no protocol it offered.
         return cls(
-            secret=secret,
+            secret="" if key_in_address else secret,
+            key_in_address=key_in_address,
             subprotocol=SUBPROTOCOL if SUBPROTOCOL in names else None,
             unknown_subprotocol=bool(names) and SUBPROTOCOL not in names,
         )

@@ -37,6 +37,7 @@ class CloseCode(IntEnum):
     OVERLOADED = 1013
     UNAUTHORIZED = 4401
     FORBIDDEN = 4403
+    NOT_FOUND = 4404
     IDLE = 4408
 
 

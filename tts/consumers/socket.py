@@ -22,7 +22,7 @@ from tts.consumers.dialogue import Dialogue
 from tts.consumers.outbox import Outbox, OutboxFull
 from tts.consumers.protocol import SUBPROTOCOL, CloseCode, message_encode
 from tts.consumers.settings import SocketLimits, limits_describe
-from tts.speech.errors import OriginRefused, UnknownSubprotocol
+from tts.speech.errors import KeyInAddress, OriginRefused, UnknownSubprotocol
 from tts.speech.problem import Problem
 from tts.speech.service import SpeechService
 
@@ -185,11 +185,16 @@ class SpeechSocketConsumer(SpeechConsumer):
     # -- admission ---------------------------------------------------------------
 
     async def _admit(self, service: SpeechService, credentials: SocketCredentials) -> Principal:
-        """Who connects; raises OriginRefused, UnknownSubprotocol and what keys and tokens raise."""
+        """Who connects.
+
+        Raises OriginRefused, UnknownSubprotocol, KeyInAddress and what keys and tokens raise.
+        """
         if not origin_allowed(cast("Message", self.scope)):
             raise OriginRefused
         if credentials.unknown_subprotocol:
             raise UnknownSubprotocol(SUBPROTOCOL)
+        if credentials.key_in_address:
+            raise KeyInAddress
         principal = await service.authenticate(credentials.secret)
         principal.require_scope(Scope.SPEECH)
         return principal

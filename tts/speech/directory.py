@@ -8,7 +8,7 @@ from coordination.epoch import ConfigCache
 from models_registry.selectors import RouteAccess, RoutedVersion, route
 from tenants.principal import Principal
 from tenants.selectors import principal_authenticate, principal_by_key
-from tenants.tokens import token_verify
+from tenants.tokens import is_token, token_verify
 from tts.engine.request import VoiceSpec
 from tts.selectors import voice_resolve, voices_speaking
 
@@ -22,8 +22,7 @@ class PlatformDirectory:
     async def authenticate(self, secret: str) -> Principal:
         """Whose API key or short-lived token `secret` is; raises AuthenticationError."""
         now = datetime.now(UTC)
-        # A token has three parts joined by full stops; a key has none.
-        if secret.count(".") == 2:
+        if is_token(secret):
             return await token_verify(secret, self._cache, now=now)
         return await principal_authenticate(secret, cache=self._cache, now=now)
 

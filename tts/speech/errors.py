@@ -18,6 +18,7 @@ SpeechError
 ├── TooManyContexts       a socket holds as many contexts as it may
 ├── ContextEnded          text came for a context that was ended
 ├── OriginRefused         a page of another origin opens a socket
+├── KeyInAddress          a socket's address holds a secret that is no short-lived token
 ├── UnknownSubprotocol    a socket offers only subprotocols that are not spoken here
 └── BufferFull            a context holds as much unspoken text as it may
 """
@@ -226,6 +227,22 @@ class OriginRefused(SpeechError):
 
     def __init__(self) -> None:
         super().__init__("This origin may not connect.")
+
+
+class KeyInAddress(SpeechError):
+    """A socket's address holds a secret that is no short-lived token."""
+
+    status = 401
+    kind = "authentication_error"
+    code = "key_in_address"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Only a short-lived token (POST /v1/tokens) may be in an address. Send an API key in "
+            "the Authorization header, or offer the subprotocol tts.key.<key>; revoke one that "
+            "was in an address.",
+            param="token",
+        )
 
 
 class UnknownSubprotocol(SpeechError):

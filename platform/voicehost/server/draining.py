@@ -23,13 +23,19 @@ _CUT_SECONDS = 1
 class DrainingServer(uvicorn.Server):
     """Serves one ASGI application until SIGTERM or SIGINT; a second signal ends it at once.
 
-    `on_drain` is called on the event loop when the first signal comes. uvicorn by
-    itself tells the application only when every connection is closed, and closes
-    sockets before they have said what they were asked to say.
+    `on_drain` is called on the event loop when the first signal comes, `on_cut`
+    before connections are ended that still speak. uvicorn by itself tells the
+    application only when every connection is closed, and closes sockets before
+    they have said what they were asked to say.
     """
 
     def __init__(
-        self, application: Any, config: WebConfig, *, on_drain: Callable[[], None]
+        self,
+        application: Any,
+        config: WebConfig,
+        *,
+        on_drain: Callable[[], None],
+        on_cut: Callable[[], None],
     ) -> None:
         super().__init__(
             uvicorn.Config(
@@ -51,6 +57,7 @@ class DrainingServer(uvicorn.Server):
         )
         self._grace_seconds = config.grace_seconds
         self._on_drain = on_drain
+        self._on_cut = on_cut
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
@@ -86,6 +93,7 @@ class DrainingServer(uvicorn.Server):
             await asyncio.sleep(_STOP_POLL_SECONDS)
         if connections:
             log.warning("web_connections_cut", connections=len(connections))
+            self._on_cut()
             self._cut()
         await super().shutdown(sockets)
 

@@ -18,7 +18,7 @@ from zope.interface import implementer
 
 from voicehost.server.config import WebConfig
 from voicehost.server.http import SpeechRequest, WebFactory
-from voicehost.server.websocket import SpeechSocketFactory, SpeechWebSocket
+from voicehost.server.websocket import DENIAL, SpeechSocketFactory, SpeechWebSocket
 
 log = structlog.get_logger(__name__)
 reactor: Any = _reactor
@@ -33,8 +33,9 @@ class WebServer(Server):  # type: ignore[misc]
     """Serves one ASGI application until SIGTERM, SIGINT or `stop`.
 
     `on_start` is awaited once it listens; its failure is logged, and requests
-    are served all the same. `on_drain` is called when the stop begins, `on_stop`
-    awaited when no connection is left or the grace is over.
+    are served all the same. `on_drain` is called when the stop begins, `on_cut`
+    before connections are ended that still speak, `on_stop` awaited when no
+    connection is left or the grace is over.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class WebServer(Server):  # type: ignore[misc]
         *,
         on_start: Callable[[], Awaitable[object]] | None = None,
         on_drain: Callable[[], None] = lambda: None,
+        on_cut: Callable[[], None] = lambda: None,
         on_stop: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         super().__init__(
@@ -63,6 +65,7 @@ class WebServer(Server):  # type: ignore[misc]
         self.connections: dict[Protocol, dict[str, Any]] = {}
         self._on_start = on_start
         self._on_drain = on_drain
+        self._on_cut = on_cut
         self._on_stop = on_stop
         self._ports: list[Any] = []
         self._start_task: asyncio.Task[None] | None = None
@@ -120,6 +123,8 @@ class WebServer(Server):  # type: ignore[misc]
         if protocol not in self.connections:
             return None
         scope.setdefault("asgi", {"version": "3.0"})
+        if isinstance(protocol, SpeechWebSocket):
+            scope["extensions"] = {DENIAL: {}}
         application = self.application(
             scope=scope,
             receive=partial(_receive, protocol, queue),
@@ -187,6 +192,7 @@ class WebServer(Server):  # type: ignore[misc]
 
     async def _end_applications(self) -> None:
         """Cancel what still runs and wait until it has let go."""
+        self._on_cut()
         tasks = self._applications()
         for task in tasks:
             task.cancel()
@@ -195,6 +201,7 @@ class WebServer(Server):  # type: ignore[misc]
 
     def kill_all_applications(self) -> Any:
         """Cancel what still runs when the reactor stops without a graceful stop."""
+        self._on_cut()
         for task in self._applications():
             task.cancel()
 

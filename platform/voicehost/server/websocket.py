@@ -1,7 +1,9 @@
 """WebSocket connections: senders that wait, and readers that are not flooded."""
 
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from autobahn.websocket.types import ConnectionDeny
 from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
 
 from voicehost.server.flow import TransportFlow
@@ -14,6 +16,8 @@ _MAX_REASON = 123
 # What a client sent before it saw our close frame must be read first: closing a connection with
 # unread bytes resets it, and the reset may overtake the code that says why.
 _CLOSE_SECONDS = 5.0
+# ASGI's extension "WebSocket Denial Response", of which Daphne knows nothing.
+DENIAL = "websocket.http.response"
 
 
 class SpeechWebSocket(WebSocketProtocol):  # type: ignore[misc]
@@ -23,6 +27,8 @@ class SpeechWebSocket(WebSocketProtocol):  # type: ignore[misc]
         super().__init__()
         self.flow: TransportFlow | None = None
         self._reading = True
+        self._denial: dict[str, Any] | None = None
+        self._denial_body = b""
 
     def onOpen(self) -> None:
         """Take the HTTP channel's place as the transport's producer."""
@@ -65,13 +71,38 @@ class SpeechWebSocket(WebSocketProtocol):  # type: ignore[misc]
     def handle_reply(self, message: dict[str, Any]) -> None:
         """Pass a message on; close codes that Autobahn keeps for itself are sent all the same.
 
-        RFC 6455 (7.4.1) lets endpoints send 1008, 1009, 1011 and 1013 too.
+        RFC 6455 (7.4.1) lets endpoints send 1008, 1009, 1011 and 1013 too. A socket
+        that was not accepted yet may be answered by an HTTP response instead.
         """
-        if message.get("type") == "websocket.close" and self.state != self.STATE_CONNECTING:
+        if message.get("type") == f"{DENIAL}.start":
+            self._denial = message
+        elif message.get("type") == f"{DENIAL}.body":
+            self._denial_body += message.get("body", b"")
+            if not message.get("more_body", False):
+                self._deny()
+        elif message.get("type") == "websocket.close" and self.state != self.STATE_CONNECTING:
             reason = (message.get("reason") or "").encode()[:_MAX_REASON]
             self.sendCloseFrame(code=message.get("code") or 1000, reasonUtf8=reason)
         else:
             super().handle_reply(message)
+
+    def _deny(self) -> None:
+        """Refuse the handshake; Autobahn then sends the response by `sendHttpErrorResponse`."""
+        if self._denial is not None and hasattr(self, "handshake_deferred"):
+            status = self._denial["status"]
+            denial = ConnectionDeny(status, HTTPStatus(status).phrase)  # type: ignore[no-untyped-call]
+            self.handshake_deferred.errback(denial)
+            del self.handshake_deferred
+            self.server.protocol_disconnected(self)
+
+    def sendHttpErrorResponse(self, code: int, reason: str, responseHeaders: Any = None) -> None:
+        """Send the application's own response where it gave one."""
+        if self._denial is None:
+            super().sendHttpErrorResponse(code, reason, responseHeaders)
+            return
+        head = b"HTTP/1.1 %d %s\r\nconnection: close\r\n" % (code, reason.encode())
+        fields = [b"%s: %s\r\n" % field for field in self._denial.get("headers", ())]
+        self.sendData(head + b"".join(fields) + b"\r\n" + self._denial_body)
 
     def onClose(self, wasClean: bool, code: int, reason: str) -> None:
         """Wake whoever still waits to send."""

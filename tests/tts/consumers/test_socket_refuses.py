@@ -1,13 +1,14 @@
 """What a socket refuses, how it says so, and which close code follows."""
 
 import json
+from typing import Any
 
 import pytest
 from django.test import override_settings
 
 from tenants.errors import LimitExceeded
 from tests.tts.consumers.socket_client import connected
-from tests.tts.speech.speech_fakes import SECRET, Platform
+from tests.tts.speech.speech_fakes import SECRET, TOKEN, Platform
 from tts.consumers.settings import SocketLimits
 from tts.engine.errors import QueueFull, WorkerLost
 
@@ -31,16 +32,39 @@ async def test_a_bad_key_is_told_and_closed_4401(speech_platform: Platform, secr
 @pytest.mark.parametrize(
     "how",
     [
-        {"query": f"?token={SECRET}", "headers": []},
+        {"query": f"?token={TOKEN}", "headers": []},
+        {"secret": TOKEN},
         {"subprotocols": ["tts.v1", f"tts.key.{SECRET}"], "headers": []},
+        {"subprotocols": ["tts.v1", f"tts.key.{TOKEN}"], "headers": []},
     ],
 )
-async def test_a_key_may_come_by_query_or_subprotocol(
+async def test_a_token_may_come_by_query_and_either_by_subprotocol(
     speech_platform: Platform, how: dict[str, object]
 ) -> None:
     async with connected(speech_platform, **how) as client:  # type: ignore[arg-type]  # a table of cases
         await client.send("ping")
         await client.until("pong")
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"query": f"?token={SECRET}", "headers": []},
+        {"query": f"?token={SECRET}", "secret": SECRET},
+        {"query": "?token=vh_wrong", "headers": []},
+    ],
+)
+async def test_a_key_in_an_address_is_refused_and_never_logged(
+    speech_platform: Platform, how: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    async with connected(speech_platform, greeted=False, **how) as client:
+        _, error = await client.until("error")
+        assert error["error"]["code"] == "key_in_address"
+        assert error["error"]["type"] == "authentication_error"
+        assert error["fatal"] is True
+        assert await client.close_code() == 4401
+    assert "vh_" not in caplog.text + json.dumps(error)
 
 
 async def test_another_subprotocol_is_closed_1008(speech_platform: Platform) -> None:

@@ -36,6 +36,7 @@ from tts.text.split_config import SplitConfig
 T = TypeVar("T")
 RATE = 24_000
 SECRET = "vh_secret"
+TOKEN = "short.lived.token"
 
 STANDARD = TierSpec(
     name="standard",
@@ -93,7 +94,7 @@ class FakeDirectory:
     async def authenticate(self, secret: str) -> Principal:
         if not secret:
             raise KeyMissing
-        if secret != SECRET:
+        if secret not in {SECRET, TOKEN}:
             raise KeyUnknown
         return PRINCIPAL
 

@@ -10,6 +10,7 @@ from tenants.errors import LimitExceeded, ModelNotAllowed, TierNotAllowed
 from tests.tts.speech.speech_fakes import ORDER, PRINCIPAL, RATE, Platform, Script, held_by
 from tts.engine.errors import QueueFull, SynthesisFailed, WorkerLost
 from tts.engine.event import AudioChunk, FinishReason, SegmentFinished, SpeechFinished
+from tts.speech import session as speech_session
 from tts.speech.errors import LanguageNotSpoken, ServerStopping
 from tts.speech.flush import FlushReached
 from tts.speech.merge import SpeechEvent
@@ -176,6 +177,72 @@ async def test_cancelled_task_leaves_nothing_and_is_a_disconnect(platform: Platf
     outcome = platform.outcomes.only
     assert (outcome.reason, outcome.error_code) == (FinishReason.CANCELLED, DISCONNECTED)
     platform.assert_nothing_left()
+
+
+async def test_a_task_that_the_stopping_process_cancels_is_no_disconnect(
+    platform: Platform,
+) -> None:
+    platform.gateway.script = Script(hang_before_chunk=1)
+    first = asyncio.Event()
+
+    async def run() -> None:
+        async with session(platform, "One. Two.") as speech:
+            async for event in speech.events():
+                if isinstance(event, AudioChunk):
+                    first.set()
+
+    task = asyncio.create_task(run())
+    await first.wait()
+    platform.service.cut()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    outcome = platform.outcomes.only
+    assert (outcome.reason, outcome.error_code) == (FinishReason.ERROR, "server_stopping")
+    platform.assert_nothing_left()
+
+
+async def test_a_stream_that_ends_with_the_process_raises(platform: Platform) -> None:
+    platform.gateway.script = Script(hang_before_chunk=1)
+
+    async def run() -> None:
+        async with session(platform, "One. Two.") as speech:
+            async for event in speech.events():
+                if isinstance(event, AudioChunk):
+                    await platform.gateway.streams[0].cancel()
+
+    with pytest.raises(ServerStopping):
+        await run()
+    assert platform.outcomes.only.error_code == "server_stopping"
+    platform.assert_nothing_left()
+
+
+async def test_settled_early_it_is_settled_once(platform: Platform) -> None:
+    async with session(platform, "One two.") as speech:
+        await listen(speech)
+        await asyncio.gather(speech.settle(), speech.settle())
+        assert platform.limiter.held == {}
+        assert platform.leases.held == set()
+        assert platform.outcomes.seen == []
+    assert platform.limiter.settled == [(held_by(speech.request_id), 8, 8)]
+    assert platform.outcomes.only.characters_spoken == 8
+    platform.assert_nothing_left()
+
+
+async def test_settling_waits_for_nobody_that_does_not_answer(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = asyncio.Event()
+
+    async def settle(*_: object) -> bool:
+        return await answer.wait()
+
+    monkeypatch.setattr(platform.limiter, "settle", settle)
+    monkeypatch.setattr(speech_session, "SETTLE_SECONDS", 0.01)
+    async with session(platform, "One two.") as speech:
+        await listen(speech)
+        await speech.settle()
+        answer.set()
+    assert platform.outcomes.only.reason is FinishReason.COMPLETED
 
 
 @pytest.mark.parametrize("turns", range(8))

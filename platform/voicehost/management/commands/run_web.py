@@ -52,7 +52,7 @@ def _run_daphne(config: WebConfig) -> None:
     # Before anything of Django's that might import a reactor.
     from twisted.internet.error import CannotListenError
 
-    from tts.runtime import runtime_drain, runtime_get, runtime_stop
+    from tts.runtime import runtime_cut, runtime_drain, runtime_get, runtime_stop
     from voicehost.asgi import application
     from voicehost.server.server import WebServer
 
@@ -61,6 +61,7 @@ def _run_daphne(config: WebConfig) -> None:
         config,
         on_start=runtime_get,
         on_drain=runtime_drain,
+        on_cut=runtime_cut,
         on_stop=runtime_stop,
     )
     try:
@@ -74,9 +75,10 @@ def _run_uvicorn(config: WebConfig) -> None:
         from voicehost.server.draining import DrainingServer
     except ImportError as error:
         raise CommandError("uvicorn is not installed; use --server daphne") from error
-    from tts.runtime import runtime_drain
+    from tts.runtime import runtime_cut, runtime_drain
     from voicehost.asgi import application
 
     # Handed over, not named by number: uvicorn closes it when it stops listening.
     inherited = None if config.fd is None else [socket.socket(fileno=config.fd)]
-    DrainingServer(application, config, on_drain=runtime_drain).run(sockets=inherited)
+    server = DrainingServer(application, config, on_drain=runtime_drain, on_cut=runtime_cut)
+    server.run(sockets=inherited)
