@@ -11,7 +11,7 @@ from models_registry.services import route_create, route_set
 from tenants.models import QualityTier, Tenant
 from tenants.services import api_key_issue, tenant_create, tier_create
 from tests.tts.api.conftest import Api
-from tts.engines.chattts.random_checkpoint import Ends, RandomCheckpoint, Size
+from tts.engines.chattts.random_checkpoint import RandomCheckpoint, Size
 from tts.services import chattts_import
 
 PATH = "/v1/audio/voices"
@@ -62,9 +62,9 @@ def form(fields: dict[str, Any]) -> tuple[bytes, str]:
 
 @pytest.fixture(scope="session")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a tiny checkpoint whose utterances end."""
+    """The folder of a tiny checkpoint."""
     folder = tmp_path_factory.mktemp("own-voices") / "tiny"
-    RandomCheckpoint(Size.TINY, ends=Ends.LIKELY).write(folder)
+    RandomCheckpoint(Size.TINY).write(folder)
     return folder
 
 
