@@ -85,9 +85,9 @@ class TextSplitter(Protocol):
         """Raise a TextError when `text` cannot be spoken at all or is too long."""
 
     def segments(
-        self, text: str, language: str | None, split: SplitConfig | None
+        self, text: str, language: str | None, split: SplitConfig | None, engine: str
     ) -> Iterator[Segment]:
         """The segments of a whole text, made as they are asked for."""
 
-    def feed(self, language: str | None, split: SplitConfig | None) -> Feed:
+    def feed(self, language: str | None, split: SplitConfig | None, engine: str) -> Feed:
         """A splitter for text that arrives in pieces."""

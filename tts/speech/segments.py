@@ -40,7 +40,7 @@ class CheckedSegments:
             self.error = error
 
     async def _checked(self, plan: SpeechPlan, language: str | None) -> AsyncGenerator[Segment]:
-        async with aclosing(self._text.segments(language)) as segments:
+        async with aclosing(self._text.segments(language, plan.routed.engine)) as segments:
             if plan.speaks_everything or not isinstance(self._text, WholeText):
                 async for segment in segments:
                     if not plan.speaks_everything:

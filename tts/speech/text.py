@@ -36,8 +36,8 @@ class TextSource(Protocol):
     async def check(self, max_characters: int) -> None:
         """Raise a TextError when the text cannot be spoken at all."""
 
-    def segments(self, language: str | None) -> AsyncGenerator[Segment]:
-        """The segments, in order; raises a TextError where the text goes wrong."""
+    def segments(self, language: str | None, engine: str) -> AsyncGenerator[Segment]:
+        """The segments for an engine, in order; raises a TextError where the text goes wrong."""
 
 
 class WholeText:
@@ -64,16 +64,16 @@ class WholeText:
         """Raise the TextError that the text earns."""
         await _in_thread(self._executor, partial(self._splitter.check, self._text, max_characters))
 
-    async def segments(self, language: str | None) -> AsyncGenerator[Segment]:
+    async def segments(self, language: str | None, engine: str) -> AsyncGenerator[Segment]:
         """The segments, split as they are read."""
-        source, batch = await _in_thread(self._executor, partial(self._begin, language))
+        source, batch = await _in_thread(self._executor, partial(self._begin, language, engine))
         while batch:
             for segment in batch:
                 yield segment
             batch = await _in_thread(self._executor, partial(_take, source, _BATCH))
 
-    def _begin(self, language: str | None) -> tuple[Iterator[Segment], list[Segment]]:
-        source = self._splitter.segments(self._text, language, self._split)
+    def _begin(self, language: str | None, engine: str) -> tuple[Iterator[Segment], list[Segment]]:
+        source = self._splitter.segments(self._text, language, self._split, engine)
         return source, _take(source, 1)
 
 
@@ -108,9 +108,11 @@ class TextFeed:
         """Remember the limit; nothing has come yet."""
         self._limit = max_characters
 
-    async def segments(self, language: str | None) -> AsyncGenerator[Segment]:
+    async def segments(self, language: str | None, engine: str) -> AsyncGenerator[Segment]:
         """The segments as they become certain; raises TextTooLong and what `on_text` raises."""
-        feed = await _in_thread(self._executor, partial(self._splitter.feed, language, self._split))
+        feed = await _in_thread(
+            self._executor, partial(self._splitter.feed, language, self._split, engine)
+        )
         made = 0
         async for piece in self._pieces:
             if piece.text:

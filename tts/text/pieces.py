@@ -88,11 +88,17 @@ class Splitter:
     def __init__(self, config: SplitConfig) -> None:
         self._config = config
         self._max = config.max_chars * SCALE
-        self._min = config.min_chars * SCALE
         self._buffer = ""
         self._base = 0  # place of the buffer's first character in the original
         self._spoken = 0  # size of all pieces since the start or the last flush
         self._scan = _Scan(0, True, 0)
+
+    @property
+    def _least(self) -> int:
+        """The least size of the piece that is being looked for."""
+        config = self._config
+        least = max(config.min_chars, config.later_min_chars) if self._spoken else config.min_chars
+        return least * SCALE
 
     @property
     def pending(self) -> int:
@@ -210,7 +216,12 @@ class Splitter:
             if end is not None:
                 return end
             wanted = Level.CLAUSE if self._config.mode is SplitMode.CLAUSE else Level.SENTENCE
-            if new and new.level >= wanted and self._min <= new.sounding and new.size <= self._max:
+            if (
+                new
+                and new.level >= wanted
+                and self._least <= new.sounding
+                and new.size <= self._max
+            ):
                 return new.position if new.sounding else None
         if size <= self._max:
             return None
@@ -225,7 +236,7 @@ class Splitter:
         if not scan.waits:
             scan.waits = True
             fits = [b for b in scan.breaks if b.size <= soft and b.level >= Level.CLAUSE]
-            full = [b for b in fits if b.sounding >= max(self._min, 1)]
+            full = [b for b in fits if b.sounding >= max(self._least, 1)]
             short = [b for b in fits if b.level is Level.SENTENCE and b.sounding]
             for found in (full, short):
                 if found:
@@ -248,7 +259,7 @@ class Splitter:
                 return sentences[-1].position
         if self._config.mode is SplitMode.SENTENCE:
             short = [b for b in fits if b.level is Level.SENTENCE and b.sounding]
-            if short and short[-1].sounding >= self._min // 2:
+            if short and short[-1].sounding >= self._least // 2:
                 return short[-1].position
         for level, share in (
             (Level.CLAUSE, 0.25), (Level.MINOR, 0.4), (Level.WORD, 0.5), (Level.WORD, 0.0),

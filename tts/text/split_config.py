@@ -30,13 +30,16 @@ class SplitConfig:
     `growth`: a later segment is cut likewise while it would be more than this
     many times longer than all before it, so that speech does not run dry
     (an engine at real-time factor 0.4 computes 2.5 s in one). `min_chars`:
-    a shorter sentence or clause is joined with the next.
+    a shorter sentence or clause is joined with the next; `later_min_chars` is the same
+    for all but the first, where more is wanted there: an engine that speaks short
+    texts badly can have long ones once sound has come.
     """
 
     mode: SplitMode = SplitMode.SENTENCE
     max_chars: int = 200
     first_max_chars: int = 60
     min_chars: int = 10
+    later_min_chars: int = 10
     growth: float = 2.5
 
     def __post_init__(self) -> None:
@@ -47,6 +50,7 @@ class SplitConfig:
         self._check("max_chars", self.max_chars, 20, 2000)
         self._check("first_max_chars", self.first_max_chars, 10, self.max_chars)
         self._check("min_chars", self.min_chars, 0, self.first_max_chars)
+        self._check("later_min_chars", self.later_min_chars, 0, self.max_chars)
         self._check("growth", self.growth, 1, 1000)
 
     @staticmethod

@@ -60,9 +60,9 @@ class EngineSide:
         )
 
 
-def segments_of(text: str) -> tuple[Segment, ...]:
+def segments_of(text: str, engine: str = "kokoro") -> tuple[Segment, ...]:
     """The text as the platform's splitter cuts it."""
-    return tuple(PlatformSplitter().segments(text, None, None))
+    return tuple(PlatformSplitter().segments(text, None, None, engine))
 
 
 @asynccontextmanager

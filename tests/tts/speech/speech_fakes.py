@@ -237,13 +237,13 @@ class FakeSplitter:
             raise NoSpeakableText
 
     def segments(
-        self, text: str, language: str | None, split: SplitConfig | None
+        self, text: str, language: str | None, split: SplitConfig | None, engine: str
     ) -> Iterator[Segment]:
         feed = FakeFeed()
         yield from feed.append(text)
         yield from feed.flush()
 
-    def feed(self, language: str | None, split: SplitConfig | None) -> FakeFeed:
+    def feed(self, language: str | None, split: SplitConfig | None, engine: str) -> FakeFeed:
         return FakeFeed()
 
 

@@ -69,6 +69,16 @@ def test_closing_marks_stay_with_their_sentence(text: str, first: str) -> None:
     assert sources(text)[0] == first
 
 
+def test_later_segments_may_be_asked_to_be_longer() -> None:
+    pair = "It is late. It is late."
+    text = " ".join([pair] * 20)
+    assert sources(text) == [pair] * 20
+    first, second, *others, _ = sources(text, SplitConfig(later_min_chars=75))
+    assert first == pair
+    assert len(pair) < len(second) < 75, "speech does not run dry before it"
+    assert all(75 <= len(part) < 100 for part in others)
+
+
 def test_blank_lines_headings_and_list_items_end_a_segment() -> None:
     text = "# The heading here\nSome words that follow\n\n- the first item\n- the second item"
     assert sources(text) == [
@@ -208,7 +218,14 @@ def test_first_segment_comes_before_the_rest_is_looked_at() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"max_chars": 5}, {"first_max_chars": 500}, {"min_chars": -1}, {"growth": 0.5}, {"mode": "x"}],
+    [
+        {"max_chars": 5},
+        {"first_max_chars": 500},
+        {"min_chars": -1},
+        {"later_min_chars": 201},
+        {"growth": 0.5},
+        {"mode": "x"},
+    ],
 )
 def test_impossible_settings_are_refused(settings: dict[str, object]) -> None:
     with pytest.raises(InvalidSplitting, match="allowed are"):

@@ -52,6 +52,7 @@ _CONFIGS = st.builds(
     max_chars=st.sampled_from([20, 60, 200]),
     first_max_chars=st.sampled_from([10, 20]),
     min_chars=st.sampled_from([0, 5, 10]),
+    later_min_chars=st.sampled_from([0, 10, 20]),
 )
 
 
