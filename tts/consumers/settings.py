@@ -73,7 +73,11 @@ class SessionSettings:
     def updated(self, update: SessionUpdate) -> "SessionSettings":
         """These settings with `update` applied; raises when the result is not valid."""
         given = {name: getattr(update, name) for name in _ORDER_FIELDS}
-        values = {**self.values, **{k: v for k, v in given.items() if v is not UNSET}}
+        defaults = SessionSettings().values
+        values = {
+            **self.values,
+            **{k: defaults.get(k) if v is None else v for k, v in given.items() if v is not UNSET},
+        }
         settings = replace(
             self,
             values=values,

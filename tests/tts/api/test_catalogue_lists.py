@@ -38,6 +38,17 @@ async def test_audio_models_have_id_and_name(api: Api) -> None:
     assert response.json() == {"models": [{"id": "demo", "name": "demo"}]}
 
 
+async def test_both_lists_of_models_hold_the_same(api: Api) -> None:
+    await sync_to_async(_second_route)()
+    models = (await api.get("/v1/models")).json()["data"]
+    speech = (await api.get("/v1/audio/models")).json()["models"]
+    assert [model["id"] for model in models] == [model["id"] for model in speech]
+    assert len(models) == 2
+    for model in speech:
+        assert set(model) == {"id", "name"}
+        assert (await api.get(f"/v1/models/{model['id']}")).json()["id"] == model["id"]
+
+
 async def test_voices_are_objects_whose_id_is_the_voice(api: Api) -> None:
     body = (await api.get("/v1/audio/voices")).json()
     assert body["object"] == "list"
@@ -123,6 +134,11 @@ async def test_listed_is_what_the_key_may_use_in_one_of_its_tiers(
         status = 200 if name in expected else 404
         assert (await api.get(f"/v1/models/{name}")).status_code == status
         assert (await api.get(f"/v1/audio/voices?model={name}")).status_code == status
+
+
+def _second_route() -> None:
+    route_create(name="second", is_public=True)
+    route_set("second", {"demo@1": 1}, actor="test")
 
 
 def _secret_route() -> None:

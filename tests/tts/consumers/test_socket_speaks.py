@@ -143,6 +143,19 @@ async def test_null_gives_a_setting_its_default_back(speech_platform: Platform) 
         assert updated["session"]["speed"] == 1.0
 
 
+async def test_null_gives_back_what_a_session_begins_with(speech_platform: Platform) -> None:
+    async with connected(speech_platform, greeted=False) as client:
+        _, created = await client.until("session.created")
+        await client.send(
+            "session.update", model="tone", voice="both", response_format="mp3", seed=7
+        )
+        await client.until("session.updated")
+        await client.send("session.update", model=None, voice=None, response_format=None, seed=None)
+        _, updated = await client.until("session.updated")
+    begun = {name: value for name, value in created["session"].items() if name != "id"}
+    assert updated["session"] == begun
+
+
 async def test_session_close_finishes_what_runs(speech_platform: Platform) -> None:
     async with connected(speech_platform) as client:
         await client.send("input_text.append", text="One. Two.")
