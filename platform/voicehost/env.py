@@ -6,6 +6,8 @@ from pathlib import Path
 
 import environ
 
+from voicehost.state import state_folder_make
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -97,7 +99,7 @@ def _secret_key(var_dir: Path) -> str:
     try:
         return path.read_text().strip()
     except FileNotFoundError:
-        var_dir.mkdir(parents=True, exist_ok=True)
+        state_folder_make(var_dir)
     candidate = secrets.token_urlsafe(50)
     draft = path.with_name(f".secret_key.{secrets.token_hex(4)}")
     draft.touch(mode=0o600)

@@ -41,7 +41,7 @@ class FirstLife:
     """What a first start and its end showed."""
 
     platform: Platform
-    modes: dict[str, int] = field(default_factory=dict)
+    open_to_others: list[str] = field(default_factory=list)
     redis_program: Path = Path()
     redis_url: str = ""
     spoken: tuple[int, str] = (0, "")
@@ -79,10 +79,7 @@ def var_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def first_life(var_dir: Path, settings: dict[str, str]) -> FirstLife:
     with platform_running(var_dir, **settings) as platform:
         life = FirstLife(platform)
-        life.modes = {
-            name: stat.S_IMODE((var_dir / name).stat().st_mode)
-            for name in ("credentials.json", "secret_key")
-        }
+        life.open_to_others = _open_to_others(var_dir)
         (redis_process,) = platform.processes("redis.sock")
         life.redis_program = Path(f"/proc/{redis_process}/exe").readlink()
         life.redis_url = (var_dir / "run" / "redis.url").read_text()
@@ -167,8 +164,8 @@ def test_the_first_start_makes_a_key_that_works(first_life: FirstLife) -> None:
     assert first_life.platform.key in first_life.log
 
 
-def test_secrets_are_for_the_owner_only(first_life: FirstLife) -> None:
-    assert first_life.modes == {"credentials.json": 0o600, "secret_key": 0o600}
+def test_its_state_is_for_the_owner_only(first_life: FirstLife) -> None:
+    assert first_life.open_to_others == []
 
 
 def test_without_the_bundled_voices_it_speaks_in_tones_and_says_so(first_life: FirstLife) -> None:
@@ -260,6 +257,17 @@ def _serve(environment: dict[str, str]) -> Refusal:
         check=False,
     )
     return Refusal(result.returncode, result.stdout + result.stderr)
+
+
+def _open_to_others(var_dir: Path) -> list[str]:
+    """What others than its owner may touch, in the state folder and the folder itself."""
+    mine = [path for path in (var_dir, *var_dir.rglob("*")) if path.name != "serve.log"]
+    assert {"credentials.json", "secret_key", "voicehost.sqlite3"} <= {path.name for path in mine}
+    return [
+        f"{stat.S_IMODE(path.lstat().st_mode):o} {path}"
+        for path in mine
+        if path.lstat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+    ]
 
 
 def _descendants(pid: int) -> list[int]:

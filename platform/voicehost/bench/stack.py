@@ -16,6 +16,7 @@ from pathlib import Path
 from voicehost.bench.errors import PlatformFailed
 from voicehost.env import ROOT
 from voicehost.readiness import readiness_ask
+from voicehost.state import state_folder_make
 
 START_SECONDS = 120.0
 STOP_SECONDS = 40.0
@@ -81,7 +82,7 @@ def serve_running(var_dir: Path, environment: Mapping[str, str], *, grace: int) 
 
     Raises PlatformFailed with the end of its log (`serve.log` in `var_dir`).
     """
-    var_dir.mkdir(parents=True, exist_ok=True)
+    state_folder_make(var_dir)
     log = var_dir / "serve.log"
     with log.open("w") as output:
         process = subprocess.Popen(  # noqa: S603 - our own program

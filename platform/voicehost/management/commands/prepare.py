@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from tts.errors import ModelImportFailed
 from tts.services import chattts_speak
 from voicehost.installation import credentials_path, installation_prepare
+from voicehost.state import files_private, state_folder_make
 
 CHATTTS_HINT = """To speak with ChatTTS, bring its weights (CC BY-NC 4.0: not for commercial use):
   make run CHATTTS=PATH_OR_HUB_ID    a folder with asset/ in it, or 2Noise/ChatTTS
@@ -23,6 +24,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Prepare the installation."""
+        with files_private():
+            self._prepare()
+
+    def _prepare(self) -> None:
+        state_folder_make(settings.VAR_DIR)
         Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
         call_command("migrate", verbosity=0, interactive=False)
         credentials, voices = installation_prepare(settings.VAR_DIR)

@@ -5,12 +5,16 @@ import signal
 from argparse import ArgumentParser
 from typing import Any
 
+import structlog
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from voicehost.banner import banner
+from voicehost.state import files_private, state_folder_is_open, state_folder_make
 from voicehost.supervisor.errors import SupervisorError
 from voicehost.supervisor.supervisor import Supervisor
+
+log = structlog.get_logger(__name__)
 
 
 class Command(BaseCommand):
@@ -31,9 +35,18 @@ class Command(BaseCommand):
         if not given and not settings.EMBEDDED_REDIS_ALLOWED:
             raise CommandError("Production needs a Redis server of its own: set REDIS_URL.")
         try:
-            asyncio.run(self._serve(given, options["grace"]))
+            with files_private():
+                self._state_prepare()
+                asyncio.run(self._serve(given, options["grace"]))
         except SupervisorError as error:
             raise CommandError(str(error)) from error
+
+    def _state_prepare(self) -> None:
+        var_dir = settings.ENVIRONMENT.var_dir
+        state_folder_make(var_dir)
+        if state_folder_is_open(var_dir):
+            # Whoever made it may share it on purpose; what is made in it is private anyway.
+            log.warning("state_folder_open_to_others", folder=str(var_dir), close_with="chmod 700")
 
     async def _serve(self, given_redis_url: str, grace: float) -> None:
         stop, ready = asyncio.Event(), asyncio.Event()
