@@ -2,105 +2,50 @@
 
 from dataclasses import replace
 from typing import Any
-from uuid import UUID
 
-from django import forms
 from django.contrib import admin, messages
 from django.db.models import CharField, OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
-from models_registry.adminsite import ErrorsAsMessages, ModelAdmin, ModelForm, column
-from tenants.forms import LinesField
+from models_registry.adminsite import ErrorsAsMessages, ModelAdmin, column
 from tenants.models import Tenant
 from tts.errors import VoiceInvalid
-from tts.models import Voice, VoiceOrigin
+from tts.forms import VoiceAddForm, VoiceForm
+from tts.models import Voice
 from tts.services.voices import (
-    VoiceDraft,
-    voice_check,
     voice_create,
     voice_deactivate,
     voice_draft,
+    voice_erase,
     voice_update,
 )
 
+_MADE_FROM = (
+    "Of ChatTTS only: give exactly one of seed, embedding, sample and recording. A voice of "
+    "another engine is a speaker of its model, named above."
+)
 
-class VoiceForm(ModelForm[Voice]):
-    """A voice; the embedding comes by import and is not edited here."""
 
-    languages = LinesField(help_text="Tags such as en or zh, one a line.")
-    aliases = LinesField(required=False, help_text="Other names that requests may use, one a line.")
-    tenant_id = forms.ModelChoiceField(
-        Tenant.objects.all(),
-        required=False,
-        empty_label="everybody (public)",
-        widget=UnfoldAdminSelectWidget,
-        label="Tenant",
-        help_text="Who may use it. This cannot be changed later.",
-    )
+class OwnerFilter(admin.SimpleListFilter):
+    """By whose a voice is."""
 
-    class Meta:
-        model = Voice
-        fields = (
-            "name",
-            "display_name",
-            "tenant_id",
-            "engine",
-            "speaker",
-            "languages",
-            "companion",
-            "gain_db",
-            "aliases",
-            "preview_text",
-            "consent",
-            "is_active",
-        )
-        widgets = {
-            name: UnfoldAdminTextareaWidget(attrs={"rows": 2})
-            for name in ("preview_text", "consent")
-        }
-        help_texts = {
-            "display_name": "The name for people.",
-            "engine": "The engine family that has the speaker, such as kokoro.",
-            "preview_text": "What a preview of the voice says.",
-            "is_active": "While this is off, requests do not find the voice.",
-        }
+    title = "tenant"
+    parameter_name = "tenant"
 
-    def clean_tenant_id(self) -> UUID | None:
-        """The id of the chosen tenant: voices know tenants by their ids only."""
-        tenant = self.cleaned_data["tenant_id"]
-        return tenant.pk if tenant is not None else None
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Everybody, and the tenants that have voices."""
+        del request, model_admin
+        owners = Voice.objects.exclude(tenant_id=None).values("tenant_id")
+        tenants = Tenant.objects.filter(pk__in=owners).order_by("slug")
+        return [("public", "public"), *((str(tenant.pk), tenant.slug) for tenant in tenants)]
 
-    def draft(self) -> VoiceDraft:
-        """What the form says, with what it does not show taken from the voice."""
-        values = {**self.initial, **self.cleaned_data}
-        voice = self.instance
-        return VoiceDraft(
-            name=voice.name if voice.pk else values["name"],
-            engine=voice.engine if voice.pk else values["engine"],
-            languages=_strings(values["languages"], "languages"),
-            tenant_id=voice.tenant_id if voice.pk else values["tenant_id"],
-            speaker=values["speaker"],
-            display_name=values["display_name"],
-            companion=values["companion"],
-            gain_db=values["gain_db"],
-            payload=bytes(voice.payload or b""),
-            aliases=_strings(values["aliases"] or [], "aliases"),
-            preview_text=values["preview_text"],
-            is_active=values["is_active"],
-            origin=VoiceOrigin(voice.origin),
-            consent=values["consent"],
-        )
-
-    def clean(self) -> dict[str, Any]:
-        """Refuse what the service would, beside the field that is wrong."""
-        cleaned = super().clean() or self.cleaned_data
-        if not self.errors:
-            try:
-                voice_check(self.instance, self.draft())
-            except VoiceInvalid as error:
-                self.add_error(error.param if error.param in self.fields else None, error.message)
-        return cleaned
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Voice]) -> QuerySet[Voice]:
+        """The chosen owner's."""
+        chosen = self.value()
+        if chosen == "public":
+            return queryset.filter(tenant_id=None)
+        known = {key for key, _ in self.lookup_choices}
+        return queryset.filter(tenant_id=chosen) if chosen in known else queryset
 
 
 @admin.register(Voice)
@@ -109,25 +54,52 @@ class VoiceAdmin(ErrorsAsMessages, ModelAdmin[Voice]):
 
     told_errors = (VoiceInvalid,)
     form = VoiceForm
-    list_display = ("name", "display_name", "engine", "speaks", "owner", "gain_db", "is_active")
-    list_filter = ("engine", "is_active")
+    list_display = (
+        "name",
+        "display_name",
+        "engine",
+        "speaks",
+        "owner",
+        "origin",
+        "gain_db",
+        "is_active",
+    )
+    list_filter = ("engine", "origin", OwnerFilter, "is_active")
     list_filter_submit = True
     list_select_related = ("companion",)
     search_fields = ("name", "display_name", "speaker", "aliases", "tenant_id")
     search_help_text = "Name, alias or speaker"
     autocomplete_fields = ("companion",)
-    readonly_fields = ("origin", "digest", "created_at", "owner")
+    readonly_fields = ("origin", "consent_by", "consent_at", "digest", "created_at", "owner")
     warn_unsaved_form = True
     actions = ("deactivate", "activate")
 
     def get_fieldsets(self, request: HttpRequest, obj: Voice | None = None) -> Any:
-        """Whose a voice is, is chosen once and then shown."""
+        """Whose a voice is, and from what it is made, is chosen once and then shown."""
         owner = "owner" if obj else "tenant_id"
-        return (
+        sound = ("engine", "speaker", "languages", "companion", "gain_db")
+        first = (
             (None, {"fields": ("name", "display_name", "is_active", owner, "aliases")}),
-            ("Sound", {"fields": ("engine", "speaker", "languages", "companion", "gain_db")}),
-            ("More", {"fields": ("origin", "consent", "preview_text", "digest", "created_at")}),
+            ("Sound", {"fields": sound}),
         )
+        if obj is None:
+            made = ("seed", "embedding", "sample", "recording", "transcript", "consent")
+            return (
+                *first,
+                ("Made from", {"fields": made, "description": _MADE_FROM}),
+                ("More", {"fields": ("preview_text",)}),
+            )
+        consent = ("origin", "consent", "consent_by", "consent_at")
+        more = ("preview_text", "digest", "created_at")
+        return (*first, ("Made from", {"fields": consent}), ("More", {"fields": more}))
+
+    def get_form(
+        self, request: HttpRequest, obj: Voice | None = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        """What a voice is made from is asked for a new one alone."""
+        if obj is None:
+            kwargs["form"] = VoiceAddForm
+        return super().get_form(request, obj, change, **kwargs)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Voice]:
         """With the names of the tenants."""
@@ -158,22 +130,31 @@ class VoiceAdmin(ErrorsAsMessages, ModelAdmin[Voice]):
 
     def save_model(self, request: HttpRequest, obj: Voice, form: Any, change: bool) -> None:
         """Create or update."""
+        draft = replace(form.draft(), changed_by=_operator(request))
         if change:
-            voice_update(obj, form.draft())
+            voice_update(obj, draft)
             return
-        created = voice_create(form.draft())
+        created = voice_create(draft)
         obj.pk = created.pk
         obj.refresh_from_db()
 
     def has_delete_permission(self, request: HttpRequest, obj: Voice | None = None) -> bool:
-        """A voice is taken out of use, since the ledger names it."""
-        return False
+        """A tenant's voice and its recording can be deleted, one at a time.
+
+        Public ones, which any request may name, are taken out of use.
+        """
+        own = obj is not None and obj.tenant_id is not None
+        return own and super().has_delete_permission(request, obj)
+
+    def delete_model(self, request: HttpRequest, obj: Voice) -> None:
+        """Delete with all it was made from."""
+        voice_erase(obj, changed_by=_operator(request))
 
     @admin.action(description="Take out of use", permissions=["change"])
     def deactivate(self, request: HttpRequest, queryset: QuerySet[Voice]) -> None:
         """Take the chosen voices out of use."""
         for voice in queryset:
-            voice_deactivate(voice)
+            voice_deactivate(voice, changed_by=_operator(request))
             self.log_change(request, voice, "Taken out of use.")
             messages.success(request, f"{voice.name} is out of use.")
 
@@ -181,12 +162,11 @@ class VoiceAdmin(ErrorsAsMessages, ModelAdmin[Voice]):
     def activate(self, request: HttpRequest, queryset: QuerySet[Voice]) -> None:
         """Let requests find the chosen voices again."""
         for voice in queryset:
-            voice_update(voice, replace(voice_draft(voice), is_active=True))
+            draft = replace(voice_draft(voice), is_active=True, changed_by=_operator(request))
+            voice_update(voice, draft)
             self.log_change(request, voice, "Put back into use.")
             messages.success(request, f"{voice.name} is in use.")
 
 
-def _strings(value: object, field: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise VoiceInvalid(f'{field}: expected a list of strings such as ["en"]', param=field)
-    return tuple(value)
+def _operator(request: HttpRequest) -> str:
+    return request.user.get_username()

@@ -62,8 +62,11 @@ class LogEntryAdmin(AuditlogLogEntryAdmin, ModelAdmin):
 
     @display(description="Who", ordering="actor__username")
     def who(self, entry: Any) -> str:
-        """The user; commands and the first start have none."""
-        return entry.actor.get_username() if entry.actor else "system"
+        """The user, or the key that came over the API; commands and the first start have none."""
+        if entry.actor:
+            return str(entry.actor.get_username())
+        key = (entry.additional_data or {}).get("changed_by")
+        return f"key {key}" if key else "system"
 
     @display(
         description="Action",
