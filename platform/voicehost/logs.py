@@ -1,9 +1,31 @@
 """Structured logs: request ids on every line, never a tenant's text or a key."""
 
+import logging
 import logging.config
+from collections.abc import MutableMapping
 from typing import Any
 
 import structlog
+
+PROBES = ("/healthz", "/readyz")
+"""Asked several times a second while something starts; what they answer is no error."""
+
+
+def without_probes(
+    logger: Any, method: str, event: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
+    """A structlog processor that drops the lines of probes' requests."""
+    if str(event.get("request", "")).endswith(PROBES):
+        raise structlog.DropEvent
+    return event
+
+
+class NoProbes(logging.Filter):
+    """Drops Django's own "Service Unavailable: /readyz"."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the line is another's."""
+        return not record.getMessage().endswith(PROBES)
 
 
 def logging_config(*, level: str, json: bool) -> dict[str, Any]:
@@ -20,7 +42,11 @@ def logging_config(*, level: str, json: bool) -> dict[str, Any]:
         structlog.processors.StackInfoRenderer(),
     ]
     structlog.configure(
-        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[
+            without_probes,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
@@ -41,12 +67,14 @@ def logging_config(*, level: str, json: bool) -> dict[str, Any]:
                 "foreign_pre_chain": shared,
             }
         },
+        "filters": {"no_probes": {"()": NoProbes}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             # Access lines and tracebacks of these carry paths and bodies, not for INFO.
             "daphne": {"level": "WARNING"},
             "django.channels.server": {"level": "WARNING"},
+            "django.request": {"filters": ["no_probes"]},
             "django_structlog": {"level": "WARNING"},
             "httpx": {"level": "WARNING"},
         },
