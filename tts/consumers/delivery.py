@@ -40,8 +40,9 @@ class Delivery:
         """The client heard audio up to here; positions never run backwards or ahead."""
         self._by_playback = True
         if self._session is not None:
-            heard = int(milliseconds * self._session.account.sample_rate / 1000)
-            await self._grant(min(heard, self._sent))
+            heard = milliseconds * self._session.account.sample_rate / 1000
+            # A client may send more milliseconds than any whole number holds.
+            await self._grant(int(min(heard, self._sent)))
 
     async def _grant(self, samples: int) -> None:
         more = samples - self._credited
