@@ -16,6 +16,8 @@ from django.utils.text import Truncator, capfirst
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
 
+from tenants.audit import entry_who
+
 SUMMARY_CHARACTERS = 160
 
 admin.site.unregister(LogEntry)
@@ -47,8 +49,8 @@ class LogEntryAdmin(AuditlogLogEntryAdmin, ModelAdmin):
     list_filter = ("action", ThingFilter, ("actor", admin.RelatedOnlyFieldListFilter))
     list_filter_submit = True
     list_per_page = 50
-    search_fields = ("object_repr", "actor__username", "changes")
-    search_help_text = "Name, user or change"
+    search_fields = ("object_repr", "actor__username", "changes", "additional_data")
+    search_help_text = "Name, user, command or change"
     readonly_fields = ("created", "who", "action_label", "resource_url", "remote_addr", "changed")
     fieldsets = (
         (None, {"fields": ("created", "who", "remote_addr", "action_label", "resource_url")}),
@@ -62,11 +64,8 @@ class LogEntryAdmin(AuditlogLogEntryAdmin, ModelAdmin):
 
     @display(description="Who", ordering="actor__username")
     def who(self, entry: Any) -> str:
-        """The user, or the key that came over the API; commands and the first start have none."""
-        if entry.actor:
-            return str(entry.actor.get_username())
-        key = (entry.additional_data or {}).get("changed_by")
-        return f"key {key}" if key else "system"
+        """The user, the command with who ran it, or the key that came over the API."""
+        return entry_who(entry)
 
     @display(
         description="Action",

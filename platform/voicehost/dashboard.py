@@ -14,6 +14,7 @@ from coordination.connection import redis_sync
 from models_registry.models import ModelVersion, Route
 from models_registry.split import BUCKETS, buckets_owned
 from models_registry.states import VersionState
+from tenants.audit import entry_who
 from tenants.models import ApiKey, Tenant
 from tts.gateway.census import workers_read_sync
 from tts.gateway.heartbeat import WorkerBeat
@@ -144,8 +145,8 @@ def _worker_line(beat: WorkerBeat) -> WorkerLine:
 
 
 def _changes() -> list[Any]:
-    return list(
-        LogEntry.objects.select_related("actor", "content_type").order_by("-timestamp", "-id")[
-            :CHANGES_SHOWN
-        ]
-    )
+    entries = LogEntry.objects.select_related("actor", "content_type")
+    latest = list(entries.order_by("-timestamp", "-id")[:CHANGES_SHOWN])
+    for entry in latest:
+        entry.who = entry_who(entry)
+    return latest

@@ -5,6 +5,7 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
+from coordination.command import os_user
 from models_registry.models import RouteEvent
 from models_registry.selectors import route_weights
 from models_registry.services import route_create, route_set
@@ -30,7 +31,7 @@ def test_split_is_set(capsys: pytest.CaptureFixture[str]) -> None:
     event = RouteEvent.objects.first()
     assert event is not None
     assert event.note == "canary"
-    assert event.actor.startswith("command (")
+    assert event.actor == f"command:route_set by {os_user()}"
     assert "tts-1: demo@2 10 (10 %)" in capsys.readouterr().out
 
 

@@ -1,16 +1,16 @@
 """Set how a route's traffic is divided."""
 
-import getpass
 from argparse import ArgumentParser
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from coordination.command import AuditedCommand
 from models_registry.errors import RegistryError
 from models_registry.models import ModelVersion, RouteWeight
 from models_registry.services import route_set
 
 
-class Command(BaseCommand):
+class Command(AuditedCommand):
     """`route_set tts-1 kokoro@1.0=90 kokoro@1.1=10`"""
 
     help = (
@@ -30,7 +30,7 @@ class Command(BaseCommand):
         if len(wanted) != len(weights):
             raise CommandError("a version is named twice")
         try:
-            event = route_set(model, wanted, f"command ({getpass.getuser()})", note)
+            event = route_set(model, wanted, self.actor, note)
         except RegistryError as error:
             raise CommandError(error.message) from error
         total = sum(event.after.values())

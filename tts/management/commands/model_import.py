@@ -5,13 +5,14 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from coordination.command import AuditedCommand
 from tts.errors import ModelImportFailed
 from tts.services import ImportedVersion, chattts_import, kokoro_import, tone_import
 
 
-class Command(BaseCommand):
+class Command(AuditedCommand):
     """Import one of three models.
 
     `model_import chattts PATH_OR_HUB_ID [--version V]`, `model_import kokoro [FOLDER]

@@ -3,9 +3,10 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
+from coordination.command import AuditedCommand
 from tenants.choices import Scope
 from tenants.errors import NotFound, TenantError
 from tenants.models import Tenant
@@ -13,7 +14,7 @@ from tenants.selectors import tenant_find, tier_find
 from tenants.services import api_key_issue, tenant_create
 
 
-class Command(BaseCommand):
+class Command(AuditedCommand):
     """Print a new API key, and nothing else, on standard output."""
 
     help = "Issue an API key for a tenant and print it: it cannot be shown again."

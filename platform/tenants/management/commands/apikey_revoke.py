@@ -2,14 +2,15 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from coordination.command import AuditedCommand
 from tenants.errors import NotFound
 from tenants.selectors import api_key_find
 from tenants.services import api_key_revoke
 
 
-class Command(BaseCommand):
+class Command(AuditedCommand):
     """End an API key for good."""
 
     help = "Revoke an API key; every process refuses it within a second."

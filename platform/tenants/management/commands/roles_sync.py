@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
+from coordination.command import AuditedCommand
 from tenants.roles import roles_sync
 
 
-class Command(BaseCommand):
+class Command(AuditedCommand):
     """Create or update the groups that are the platform's roles."""
 
     help = "Create or update the roles (groups) viewer, operator, tenant manager and owner."

@@ -5,8 +5,9 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 
+from coordination.command import AuditedCommand
 from tts.errors import ModelImportFailed
 from tts.services import chattts_speak
 from voicehost.installation import credentials_path, installation_prepare
@@ -17,7 +18,7 @@ CHATTTS_HINT = """To speak with ChatTTS, bring its weights (CC BY-NC 4.0: not fo
 """
 
 
-class Command(BaseCommand):
+class Command(AuditedCommand):
     """Run by `serve` at every start; by hand in production, once per release."""
 
     help = "Migrate the database; on the first start make an administrator, a tenant and a key."
