@@ -1,7 +1,7 @@
 """One utterance on its way from tokens to audio: streamed, or chosen among takes."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,10 +17,14 @@ Chooser = Callable[[Sequence[Samples]], int]
 
 @dataclass(slots=True)
 class Take:
-    """A row of the step loop and what it made; `error` says why nothing comes of it."""
+    """A row of the step loop and what it made; `error` says why nothing comes of it.
+
+    `parts` is the audio that has not left: all of it, where takes are compared.
+    """
 
     row: int
     decoder: StreamingDecoder
+    parts: list[Samples] = field(default_factory=list)
     ended: bool = False
     error: EngineError | None = None
 
@@ -28,6 +32,7 @@ class Take:
         """Take in what a step did for the row."""
         if step.restarted:
             self.decoder = StreamingDecoder(self.decoder.plan)
+            self.parts.clear()
         if step.hidden is not None:
             self.decoder.push(step.hidden[None])
         self.ended, self.error = step.ended, step.error
@@ -44,7 +49,8 @@ class Take:
 class Speech:
     """What is spoken of one utterance. With one take, audio leaves window by window.
 
-    With several, all of them are decoded once they have ended, and `choose` picks one.
+    With several, `choose` picks one once all have ended. They are decoded as they come all the
+    same: a step that decoded them whole would make everyone else wait.
     """
 
     takes: list[Take]
@@ -68,8 +74,6 @@ class Speech:
 
     def windows(self) -> list[tuple[int, Window]]:
         """What the vocoder has to decode now, with the number of the row it belongs to."""
-        if len(self.takes) > 1 and self.rows:
-            return []
         return [
             (take.row, window)
             for take in self.takes
@@ -79,14 +83,15 @@ class Speech:
 
     def audio(self, decoded: Sequence[tuple[int, Samples]]) -> Samples:
         """The samples that leave, given those of the windows."""
-        if len(self.takes) == 1 or not decoded:
-            return _joined([samples for _, samples in decoded])
-        takes = [
-            _joined([samples for row, samples in decoded if row == take.row])
-            for take in self.takes
-            if take.error is None
-        ]
-        return takes[self.choose(takes)]
+        parts = {take.row: take.parts for take in self.takes}
+        for row, samples in decoded:
+            parts[row].append(samples)
+        if len(self.takes) > 1 and self.rows:
+            return SILENCE
+        takes = [_joined(take.parts) for take in self.takes if take.error is None]
+        for take in self.takes:
+            take.parts.clear()
+        return takes[self.choose(takes) if len(takes) > 1 else 0] if takes else SILENCE
 
 
 def _joined(parts: Sequence[Samples]) -> Samples:

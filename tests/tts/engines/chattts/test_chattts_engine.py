@@ -1,6 +1,6 @@
 """The ChatTTS engine speaks: batches, voices, takes, and what it refuses."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +18,11 @@ from tts.audio.format import AudioFormat
 from tts.audio.pcm import to_s16le
 from tts.engine.errors import EngineError, NothingToSpeak, VoiceUnavailable
 from tts.engine.request import Profile, VoicePart, VoiceSpec
+from tts.engines.base import Samples
 from tts.engines.chattts.profile import PROFILES
+from tts.engines.chattts.vocoder import Vocoder
 from tts.engines.chattts.voice import Embedding, Recording, Sample, material_pack
+from tts.engines.chattts.windows import Window
 from tts.engines.registry import engine_create
 from tts.text.segment import Language, Mark, Segment
 
@@ -120,6 +123,23 @@ def test_best_of_several_takes_is_spoken(chattts_tiny: Path) -> None:
     assert len(audio) > 0
     np.testing.assert_array_equal(audio, again)
     assert bench.engine.rows == 0
+    bench.engine.close()
+
+
+def test_takes_are_decoded_as_they_come(
+    chattts_tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench.load(chattts_tiny, Profile.HQ)
+    decode, sizes = Vocoder.decode, list[int]()
+
+    def counted(vocoder: Vocoder, windows: Sequence[Window]) -> list[Samples]:
+        sizes.append(len(windows))
+        return decode(vocoder, windows)
+
+    monkeypatch.setattr(Vocoder, "decode", counted)
+    bench.speak(bench.prepare("hello there, this is a test " * 4))
+    assert len(sizes) > 3
+    assert max(sizes) <= PROFILES[Profile.HQ].takes
     bench.engine.close()
 
 
