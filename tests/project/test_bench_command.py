@@ -19,6 +19,7 @@ class Example:
     name = "example"
     help = "an example"
     seconds = 30.0
+    needs_platform = True
 
     def __init__(self) -> None:
         self.value = 10.0
@@ -83,4 +84,16 @@ def test_met_aims_are_a_success_when_strict(example: Example) -> None:
 def test_an_error_is_one_sentence(example: Example) -> None:
     example.error = "HTTP 401: no"
     with pytest.raises(CommandError, match="HTTP 401: no"):
+        bench()
+
+
+def test_a_benchmark_of_no_platform_starts_none(
+    example: Example, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Example, "needs_platform", False)
+    output = StringIO()
+    call_command("bench", "example", "--budget", "9", stdout=output, stderr=StringIO())
+    assert "speed" in output.getvalue()
+    assert example.runs[0].target.url == ""
+    with pytest.raises(CommandError, match="unrecognized arguments"):
         bench()

@@ -41,6 +41,8 @@ class Bench(Protocol):
     help: str
     seconds: float
     """The budget it has by default."""
+    needs_platform: bool
+    """Whether it measures a platform; else it has neither a target nor options about one."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Options beside those that every benchmark has."""

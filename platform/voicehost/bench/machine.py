@@ -9,7 +9,17 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Self
 
-PACKAGES = ("voicehost", "daphne", "channels", "Django", "redis", "onnxruntime", "numpy")
+PACKAGES = (
+    "voicehost",
+    "daphne",
+    "channels",
+    "Django",
+    "redis",
+    "onnxruntime",
+    "numpy",
+    "torch",
+    "ChatTTS",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,7 @@ class OverheadBench:
     name = "overhead"
     help = "first audio, throughput and listeners: the platform beside the engine alone"
     seconds = 180.0
+    needs_platform = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Sizes of the crowd, and what to leave out."""

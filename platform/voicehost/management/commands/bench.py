@@ -22,12 +22,12 @@ EXIT_MISSED = 1
 
 
 class Command(BaseCommand):
-    """Starts a platform of its own in a temporary folder, unless `--url` names one.
+    """Where one is needed, starts a platform in a temporary folder, unless `--url` names one.
 
     Exit codes: 0, or 1 with `--strict` when an aim is missed and for errors.
     """
 
-    help = "Benchmarks of the whole platform on this machine; each keeps to a time budget."
+    help = "Benchmarks on this machine; each keeps to a time budget."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -43,7 +43,7 @@ class Command(BaseCommand):
         bench = next(each for each in BENCHES if each.name == options["bench"])
         _cores_limit(options["cores"])
         try:
-            if options["url"]:
+            if not bench.needs_platform or options["url"]:
                 code = self._measure(bench, options)
             else:
                 code = self._with_own_platform(options)
@@ -68,11 +68,9 @@ class Command(BaseCommand):
 
     def _measure(self, bench: Bench, options: dict[str, Any]) -> int:
         budget = Budget(options["budget"])
-        budget.use(options["spent"])
+        budget.use(options.get("spent", 0.0))
         run = BenchRun(
-            target=Target(
-                options["url"], options["key"], options["supervisor"], options["metrics_port"]
-            ),
+            target=_target(options) if bench.needs_platform else Target(url=""),
             budget=budget,
             progress=Progress(budget, self._progress),
             report=Report(Machine.read()),
@@ -100,8 +98,13 @@ def _common_arguments(parser: ArgumentParser, bench: Bench) -> None:
         "--budget", type=float, default=bench.seconds, help="seconds for all of it (%(default)g)"
     )
     parser.add_argument(
-        "--cores", type=int, default=2, help="cores for platform and generator together (2)"
+        "--cores", type=int, default=2, help="cores for all that is measured and measures (2)"
     )
+    if bench.needs_platform:
+        _platform_arguments(parser)
+
+
+def _platform_arguments(parser: ArgumentParser) -> None:
     running = parser.add_argument_group(
         "a running platform",
         "Without --key, run with that platform's environment (VAR_DIR, DATABASE_URL, REDIS_URL): "
@@ -118,6 +121,10 @@ def _common_arguments(parser: ArgumentParser, bench: Bench) -> None:
         "--metrics-port", type=int, default=0, help="where its web process serves metrics"
     )
     running.add_argument("--spent", type=float, default=0.0, help="seconds of the budget used")
+
+
+def _target(options: dict[str, Any]) -> Target:
+    return Target(options["url"], options["key"], options["supervisor"], options["metrics_port"])
 
 
 def _stack_arguments(stack: Stack, budget: Budget) -> list[str]:
