@@ -15,14 +15,13 @@ from tts.api.body import JsonBody
 from tts.engine.traces import trace_of
 from tts.speech.errors import BadRequest, BodyTooLarge, PathNotFound, SpeechError, UnknownHost
 from tts.speech.problem import Problem, kind_of, problem_of
+from voicehost.release import release
 
 log = structlog.get_logger(__name__)
 
-API_VERSION = "1.0.0"
-
 api = NinjaAPI(
     title="Voicehost",
-    version=API_VERSION,
+    version=release(),
     description="Speech synthesis, compatible with OpenAI's audio API. "
     "Live text goes over the WebSocket `/v1/audio/speech/stream` (subprotocol `tts.v1`).",
     docs_url="/docs",

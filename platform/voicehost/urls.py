@@ -5,8 +5,10 @@ from django.urls import URLPattern, URLResolver, path, re_path
 
 from monitoring.health import healthz, readyz
 from voicehost.api import api, bad_request, server_error, unknown_url
+from voicehost.home import home
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("", home, name="home"),
     path("admin/", admin.site.urls),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),

@@ -44,7 +44,7 @@ def error_of(response: Any, status: int, code: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "address", ["/", "/nothing", "/healthz/", "/readyz/x", "/v1", "/v1/", "/v1/nothing",
+    "address", ["/nothing", "/healthz/", "/readyz/x", "/v1", "/v1/", "/v1/nothing",
                 "/administrator", "/static/nothing.css"],
 )  # fmt: skip
 @pytest.mark.parametrize("method", ["get", "post", "delete"])

@@ -50,10 +50,13 @@ def test_reading_the_settings_makes_it_closed(
     assert mode(tmp_path / "var" / "secret_key") == 0o600
 
 
-def test_serve_says_that_a_folder_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_serve_says_that_a_folder_is_open_and_that_it_is_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tmp_path.chmod(0o755)
     monkeypatch.setenv("VAR_DIR", str(tmp_path))
     monkeypatch.setattr("django.conf.settings.ENVIRONMENT", environment_read())
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with structlog.testing.capture_logs() as logs:
         serve.Command(stdout=StringIO())._state_prepare()
     assert [entry["event"] for entry in logs] == ["state_folder_open_to_others"]
@@ -61,6 +64,10 @@ def test_serve_says_that_a_folder_is_open(tmp_path: Path, monkeypatch: pytest.Mo
     with structlog.testing.capture_logs() as logs:
         serve.Command(stdout=StringIO())._state_prepare()
     assert logs == []
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    with structlog.testing.capture_logs() as logs:
+        serve.Command(stdout=StringIO())._state_prepare()
+    assert [entry["event"] for entry in logs] == ["running_as_root"]
 
 
 def _umask() -> int:

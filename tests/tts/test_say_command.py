@@ -70,3 +70,21 @@ def test_refusals_say_what_is_wrong(
     with pytest.raises(CommandError, match=message):
         run(*arguments)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("out", ["nowhere/hello.wav", "a-file/hello.wav", "a-folder.wav"])
+def test_a_place_that_cannot_be_written_is_told(tmp_path: Path, out: str) -> None:
+    (tmp_path / "a-file").touch()
+    (tmp_path / "a-folder.wav").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(
+        CommandError, match=r"--out .*/hello\.wav|a-folder\.wav cannot be written: "
+    ):
+        run("Hello.", out=str(tmp_path / out))
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_a_seed_out_of_bounds_is_refused(tmp_path: Path, seed: int) -> None:
+    with pytest.raises(CommandError, match=f"--seed is 0 to 4294967295, not {seed}"):
+        run("Hello.", out=str(tmp_path / "hello.wav"), seed=seed)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from ninja import Schema
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, model_validator
 
 from tts.engines.chattts.voice import MAX_TRANSCRIPT
 from tts.models import GAIN_LIMIT_DB, VoiceOrigin
@@ -158,7 +158,7 @@ class VoiceDeleted(Schema):
 class TokenRequest(Schema):
     """What a token may be used for, and for how long."""
 
-    ttl_seconds: int = Field(default=60, description="5 to 600.")
+    ttl_seconds: StrictInt = Field(default=60, description="Whole seconds, 5 to 600.")
     scopes: list[str] = Field(default=["speech"], description="Scopes of the key to pass on.")
 
 

@@ -38,6 +38,8 @@ async def test_refusals_name_the_field(api: Api) -> None:
     for body, param in (
         ({"ttl_seconds": 1}, "ttl_seconds"),
         ({"ttl_seconds": "soon"}, "ttl_seconds"),
+        ({"ttl_seconds": "60"}, "ttl_seconds"),
+        ({"ttl_seconds": True}, "ttl_seconds"),
         ({"ttl_seconds": 10**4_200}, "ttl_seconds"),
         ({"scopes": ["fly"]}, "scopes"),
         ({"scopes": ["x" * 9_000]}, "scopes"),

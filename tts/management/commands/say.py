@@ -6,7 +6,8 @@ import os
 import sys
 import time
 from argparse import ArgumentParser
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,6 +19,7 @@ from tts.audio.format import AudioFormat
 from tts.engine.errors import EngineError
 from tts.local import LocalModel, LocalSpeaker, local_model, local_speaker
 from tts.speech.errors import SpeechError
+from tts.speech.order import MAX_SEED
 from tts.text.errors import TextError
 from tts.text.segment import Language, Segment
 from tts.text.split import iter_segments, segment_text
@@ -81,6 +83,8 @@ class Command(BaseCommand):
     def _speak(self, text: str, language: Language | None, options: dict[str, Any]) -> None:
         if not 0.25 <= options["speed"] <= 4.0:
             raise CommandError(f"--speed is 0.25 to 4, not {options['speed']}")
+        if options["seed"] is not None and not 0 <= options["seed"] <= MAX_SEED:
+            raise CommandError(f"--seed is 0 to {MAX_SEED}, not {options['seed']}")
         out = options["out"]
         suffix = "wav" if out == "-" else Path(out).suffix.removeprefix(".").lower()
         audio_format = AudioFormat.parse(suffix)
@@ -93,16 +97,29 @@ class Command(BaseCommand):
         if out == "-":
             asyncio.run(_write(model, text, language, options, sys.stdout.buffer, audio_format))
             return
-        # The file appears when it is whole, or not at all.
-        draft = Path(f"{out}.part")
-        try:
-            with draft.open("wb") as target:
-                seconds = asyncio.run(_write(model, text, language, options, target, audio_format))
-            draft.replace(out)
-        finally:
-            draft.unlink(missing_ok=True)
+        with _whole_file(Path(out)) as target:
+            seconds = asyncio.run(_write(model, text, language, options, target, audio_format))
         wall = time.monotonic() - started
         self.stderr.write(f"{out}: {seconds:.1f} s of audio in {wall:.1f} s")
+
+
+@contextmanager
+def _whole_file(out: Path) -> Iterator[BinaryIO]:
+    """A file that appears when it is whole, or not at all; raises CommandError."""
+    draft = Path(f"{out}.part")
+    try:
+        target = draft.open("wb")
+    except OSError as error:
+        raise CommandError(f"--out {out} cannot be written: {error.strerror}") from error
+    try:
+        with target:
+            yield target
+        try:
+            draft.replace(out)
+        except OSError as error:
+            raise CommandError(f"--out {out} cannot be written: {error.strerror}") from error
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 async def _write(

@@ -1,6 +1,7 @@
 """`manage.py serve`: every process of one machine under one supervisor."""
 
 import asyncio
+import os
 import signal
 from argparse import ArgumentParser
 from typing import Any
@@ -42,6 +43,8 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
 
     def _state_prepare(self) -> None:
+        if os.geteuid() == 0:
+            log.warning("running_as_root", advice="a user of its own, see docs/operations.md")
         var_dir = settings.ENVIRONMENT.var_dir
         state_folder_make(var_dir)
         if state_folder_is_open(var_dir):
