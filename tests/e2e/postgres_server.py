@@ -66,6 +66,34 @@ class PostgresServer:
             self.process.wait(START_SECONDS)
             self.process = None
 
+    def refuse(self) -> None:
+        """Let nobody in any more, and end every connection that there is."""
+        self._allow(False)
+        self.connections_end()
+
+    def admit(self) -> None:
+        """Let everybody in again."""
+        self._allow(True)
+
+    def connections_end(self) -> int:
+        """End every connection to the database, as an administrator may; returns how many."""
+        with self._beside() as connection:
+            ended = connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'postgres'"
+            )
+            return len(ended.fetchall())
+
+    def _allow(self, allowed: bool) -> None:
+        # A limit of connections would not hold for a superuser, which the platform is here.
+        with self._beside() as connection:
+            word = "true" if allowed else "false"
+            connection.execute(f"ALTER DATABASE postgres ALLOW_CONNECTIONS {word}")
+
+    def _beside(self) -> "psycopg.Connection[tuple[object, ...]]":
+        """A connection to another database of the server."""
+        url = f"{self.url.rpartition('/')[0]}/template1"
+        return psycopg.connect(url, autocommit=True, connect_timeout=5)
+
     def _answers(self) -> bool:
         try:
             psycopg.connect(self.url, connect_timeout=2).close()

@@ -1,9 +1,10 @@
-"""PostgreSQL stopped and started again under a running platform."""
+"""PostgreSQL away under a running platform: stopped, or ending and refusing all connections."""
 
 import http.client
 import json
+import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,33 +60,45 @@ class Outage:
 
 
 @pytest.fixture(scope="module")
-def outage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outage]:
+def server() -> Iterator[PostgresServer]:
+    with postgres_running() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def platform(
+    server: PostgresServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Platform]:
     folder = tmp_path_factory.mktemp("postgres")
-    with (
-        postgres_running() as server,
-        platform_running(
-            folder / "var",
-            DATABASE_URL=server.url,
-            OMP_NUM_THREADS="1",
-            PYTHONPATH=python_path_without_voices(folder / "python"),
-        ) as platform,
-    ):
-        long_tone_make(platform, cost_ms=COST_MS)
-        until(lambda: _speak(platform, "long", "a").status == 200)
-        yield _go_through(platform, server)
+    with platform_running(
+        folder / "var",
+        DATABASE_URL=server.url,
+        OMP_NUM_THREADS="1",
+        PYTHONPATH=python_path_without_voices(folder / "python"),
+    ) as running:
+        long_tone_make(running, cost_ms=COST_MS)
+        until(lambda: _speak(running, "long", "a").status == 200)
+        yield running
 
 
-def _go_through(platform: Platform, server: PostgresServer) -> Outage:
+@pytest.fixture(scope="module", params=["stopped", "refusing"])
+def outage(request: pytest.FixtureRequest, platform: Platform, server: PostgresServer) -> Outage:
+    if request.param == "stopped":
+        return _go_through(platform, server.stop, server.start)
+    return _go_through(platform, server.refuse, server.admit)
+
+
+def _go_through(platform: Platform, begin: Callable[[], None], end: Callable[[], None]) -> Outage:
     before = _processes(platform)
     stream = speech_asked(platform, "long", TEXT)
     response = stream.getresponse()
     heard = response.read1()
     assert heard
-    server.stop()
+    begin()
     began = time.monotonic()
     outage = _ask_everything(platform)
     time.sleep(max(0.0, began + OUTAGE_SECONDS - time.monotonic()))
-    server.start()
+    end()
     began = time.monotonic()
     until(lambda: _speak(platform, "tts-1", "again").status == 200)
     outage.recovered_after = time.monotonic() - began
@@ -102,7 +115,7 @@ def _ask_everything(platform: Platform) -> Outage:
     unknown = _speak(platform, "long", "c", key=_another(platform.key))
     # As after a change of configuration: nothing that was read before counts.
     with redis.Redis.from_url((platform.var_dir / "run" / "redis.url").read_text()) as client:
-        client.set("vh:epoch", "another")
+        client.set("vh:epoch", secrets.token_hex(8))
     time.sleep(0.5)
     return Outage(
         known=known,
@@ -148,6 +161,26 @@ def test_no_process_ends(outage: Outage) -> None:
     assert len(before) >= len(PROGRAMS)
     assert before == after
     assert "process_ended" not in outage.log
+
+
+def test_ended_connections_are_replaced(platform: Platform, server: PostgresServer) -> None:
+    """As after a fail-over, or an administrator's restart that nobody noticed."""
+    before = _processes(platform)
+    stream = speech_asked(platform, "long", TEXT)
+    response = stream.getresponse()
+    heard = len(response.read1())
+    ended = 0
+    while heard < RATE:
+        ended += server.connections_end()
+        assert _get(platform, "/v1/models").status == 200
+        assert _get(platform, "/readyz").status == 200
+        assert _speak(platform, "long", "a", key=_another(platform.key)).status == 401
+        heard += len(response.read1())
+    heard += len(response.read())
+    stream.close()
+    assert ended
+    assert heard / 2 / RATE == pytest.approx(len(TEXT) * CHARACTER_SECONDS, abs=0.5)
+    assert _processes(platform) == before
 
 
 def _another(key: str) -> str:
