@@ -29,11 +29,11 @@ class VoiceNotFound(VoiceError):
     kind = "not_found_error"
     code = "voice_not_found"
 
-    def __init__(self, name: str, available: Sequence[str] = ()) -> None:
+    def __init__(
+        self, name: str, available: Sequence[str] = (), *, among: str = "for this model"
+    ) -> None:
         able = f"; available: {', '.join(available)}" if available else ""
-        super().__init__(
-            f"voice {clipped(name)} does not exist for this model{able}", param="voice"
-        )
+        super().__init__(f"voice {clipped(name)} does not exist {among}{able}", param="voice")
         self.available = tuple(available)
 
 

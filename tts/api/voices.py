@@ -62,7 +62,7 @@ async def audio_voice_get(request: HttpRequest, voice_id: str) -> VoiceObject:
     """One voice that the caller may use, by its name."""
     voices = await _voices(caller_of(request), None)
     if voice_id not in voices:
-        raise VoiceNotFound(voice_id)
+        raise VoiceNotFound(voice_id, among="for this key")
     return _voice(voices[voice_id])
 
 
@@ -148,7 +148,7 @@ def _make(request: HttpRequest, caller: Principal, version: str) -> VoiceInfo:
 def _erase(name: str, caller: Principal) -> None:
     voice = voice_own(name, caller.tenant_id)
     if voice is None:
-        raise VoiceNotFound(name)
+        raise VoiceNotFound(name, among="among this tenant's own")
     voice_erase(voice, changed_by=caller.key_prefix)
 
 
