@@ -92,7 +92,7 @@ class Comparison:
     def __init__(self, run: BenchRun, folder: Path) -> None:
         self._run = run
         self._folder = folder
-        self._say = run.progress.say
+        self._say = run.progress.part
         self._tokens: int = run.options["tokens"]
         cores = len(os.sched_getaffinity(0))
         # More threads than free cores are far slower: the better of the two is taken.

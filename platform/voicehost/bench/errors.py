@@ -2,6 +2,7 @@
 
 BenchError
 ├── AimInvalid         an aim is not written as "<= NUMBER" or ">= NUMBER"
+├── BudgetSpent        the time that it may take is over, or does not hold what comes next
 ├── PlatformFailed     the platform did not start, or ended
 ├── RequestFailed      a request for speech was refused or broke off
 └── GeneratorFailed    the load generator did not do what it was told
@@ -14,6 +15,10 @@ class BenchError(Exception):
 
 class AimInvalid(BenchError):
     """An aim is not written as "<= NUMBER" or ">= NUMBER"."""
+
+
+class BudgetSpent(BenchError):
+    """The time that a benchmark may take is over, or does not hold what comes next."""
 
 
 class PlatformFailed(BenchError):

@@ -12,6 +12,7 @@ from voicehost.bench.base import BenchRun
 from voicehost.bench.client import Address
 from voicehost.bench.crowd import CrowdFigures, crowd_listen
 from voicehost.bench.engine_side import engine_side, segments_of
+from voicehost.bench.errors import BudgetSpent
 from voicehost.bench.figures import median, percentile
 from voicehost.bench.guest import Guest, guest_admitted
 from voicehost.bench.listeners import Scene
@@ -46,6 +47,11 @@ FULL_ROUND, HIBARI_ROUND = CONCURRENCY, 8 * CONCURRENCY
 """Requests of one closed loop: some seconds each."""
 CROWD_SHARE = 55.0
 """Seconds of the budget that are kept for the crowd."""
+LOAD_SECONDS, FIRST_AUDIO_SECONDS, HIBARI_SECONDS = 6.0, 4.0, 8.0
+FULL_SECONDS, CROWD_SECONDS = 30.0, 40.0
+"""What each part takes at least on two cores."""
+END_SECONDS = 5.0
+"""Between the last listener and the report."""
 MS = 1000.0
 
 
@@ -84,43 +90,57 @@ class Overhead:
         self._run = run
         self._guest = guest
         self._report = run.report
-        self._say = run.progress.say
+        self._say, self._begin = run.progress.say, run.progress.part
         self._address = Address.of(run.target.url, guest.key)
         self._hibari = Case(MODEL, HIBARI_VOICE, Profile.REALTIME, guest.realtime)
         self._full = Case(MODEL, FULL_VOICE, Profile.STANDARD, guest.standard)
 
     async def run(self) -> None:
-        """All parts, or the one that was asked for."""
-        only = self._run.options["only"]
+        """All parts, or the one that was asked for, as far as the budget holds them.
+
+        Raises BudgetSpent when the time is over in the middle of a part.
+        """
+        await self._run.budget.within(self._parts(self._run.options["only"]))
+
+    async def _parts(self, only: str | None) -> None:
         if only != "crowd":
             await self._compare(only)
         if only in (None, "crowd"):
             if self._guest.tone:
-                await self._crowd()
+                await self._if_held(self._crowd())
             else:
                 self._say("no crowd: the limits of a given key would refuse it")
+
+    async def _if_held(self, part: Awaitable[None]) -> None:
+        """Measure a part, unless the budget does not hold it."""
+        try:
+            await part
+        except BudgetSpent as error:
+            self._report.left_out.append(str(error))
 
     # -- engine against platform -------------------------------------------------
 
     async def _compare(self, only: str | None) -> None:
-        self._say("loading the engine in this process")
+        self._begin("loading the engine in this process", needs=LOAD_SECONDS)
         lanes = len(os.sched_getaffinity(0))
         async with engine_side(lanes, (Profile.REALTIME, Profile.STANDARD)) as engine:
             sides = Sides(engine, self._address)
             try:
-                self._say("warming both sides up")
+                self._begin("warming both sides up")
                 await sides.warm_up(self._hibari, WARM_UP)
                 if only != "throughput":
-                    await self._first_audio(sides)
+                    await self._if_held(self._first_audio(sides))
                 if only != "first-audio":
-                    await self._throughput_hibari(sides)
-                    await sides.warm_up(self._full, WARM_UP)
-                    await self._throughput_full(sides)
+                    await self._if_held(self._throughput_hibari(sides))
+                    await self._if_held(self._throughput_full(sides))
             finally:
                 sides.close()
 
     async def _first_audio(self, sides: Sides) -> None:
-        self._say("first audio: one request at a time, engine and platform in turns")
+        self._begin(
+            "first audio: one request at a time, engine and platform in turns",
+            needs=FIRST_AUDIO_SECONDS,
+        )
         engine, platform = await sides.both(self._hibari, SHORT)
         budget = self._run.budget.part(0.15, most=20.0)
         pairs = await pairs_speak(engine, platform, SHORT, budget)
@@ -139,7 +159,8 @@ class Overhead:
         report.add("first audio, pairs measured", len(pairs), "pairs")
 
     async def _throughput_full(self, sides: Sides) -> None:
-        self._say(f"full Kokoro: {CONCURRENCY} requests at a time, in turns")
+        self._begin(f"full Kokoro: {CONCURRENCY} requests at a time, in turns", needs=FULL_SECONDS)
+        await sides.warm_up(self._full, WARM_UP)
         budget = self._run.budget
         spare = 0.0 if self._run.options["only"] else CROWD_SHARE
         part = budget.part(max(0.1, 1.0 - spare / max(budget.left, 1.0)), most=70.0)
@@ -149,7 +170,7 @@ class Overhead:
         self._rates("full Kokoro", (ours, theirs), costs, ">= 0.9")
 
     async def _throughput_hibari(self, sides: Sides) -> None:
-        self._say(f"hibari: {CONCURRENCY} requests at a time, in turns")
+        self._begin(f"hibari: {CONCURRENCY} requests at a time, in turns", needs=HIBARI_SECONDS)
         both = await sides.both(self._hibari, SHORT)
         costs = StageCosts(self._run)
         part = self._run.budget.part(0.2, most=25.0)
@@ -181,10 +202,14 @@ class Overhead:
     async def _crowd(self) -> None:
         options = self._run.options
         streams, sockets = options["streams"], options["sockets"]
-        self._say(f"{sockets} idle sockets, then {streams} listeners at playback pace")
+        self._begin(
+            f"{sockets} idle sockets, then {streams} listeners at playback pace",
+            needs=CROWD_SECONDS,
+        )
         case = Case(self._guest.tone, "tone-a", Profile.REALTIME, self._guest.realtime)
         ask = case.ask(CROWD)
-        scene = Scene(self._address, ask, streams, sockets, RAMP_SECONDS, CROWD_SPARE_SECONDS * 2)
+        most = min(2 * CROWD_SPARE_SECONDS, self._run.budget.left - END_SECONDS)
+        scene = Scene(self._address, ask, streams, sockets, RAMP_SECONDS, most)
         figures = await crowd_listen(scene, self._run.target)
         self._crowd_report(figures, streams, sockets)
 

@@ -60,6 +60,8 @@ class Report:
 
     machine: Machine
     results: list[Result] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    """What the budget did not hold, in words."""
 
     def add(self, name: str, value: float, unit: str, aim: str | None = None) -> Result:
         """Add a result; raises AimInvalid."""
@@ -85,15 +87,24 @@ class Report:
             f"{row[2]:<{widths[2]}}  {row[3]:<{widths[3]}}  {row[4]}".rstrip()
             for row in rows
         ]
-        return "\n".join([str(self.machine), "", lines[0], "-" * len(lines[0]), *lines[1:]])
+        left_out = [f"Left out, since the budget does not hold it: {it}" for it in self.left_out]
+        return "\n".join(
+            [str(self.machine), "", lines[0], "-" * len(lines[0]), *lines[1:], *left_out]
+        )
 
     def to_json(self) -> str:
-        """`{"machine": {…}, "results": [{name, value, unit, aim, ok}, …]}`; NaN becomes null."""
+        """`{"machine": {…}, "results": [{name, value, unit, aim, ok}, …], "left_out": […]}`.
+
+        NaN becomes null.
+        """
         results = [
             {**asdict(result), "value": None if math.isnan(result.value) else result.value}
             for result in self.results
         ]
-        return json.dumps({"machine": asdict(self.machine), "results": results}, indent=2)
+        return json.dumps(
+            {"machine": asdict(self.machine), "results": results, "left_out": self.left_out},
+            indent=2,
+        )
 
     def write(self, path: Path) -> None:
         """Write the JSON to `path`."""

@@ -20,6 +20,7 @@ from voicehost.state import state_folder_make
 
 START_SECONDS = 120.0
 STOP_SECONDS = 40.0
+STACK_GRACE = 2
 MANAGE = str(ROOT / "manage.py")
 _HOST = "127.0.0.1"
 _LOG_SHOWN = 4000
@@ -50,7 +51,9 @@ def free_port() -> int:
 
 
 @contextmanager
-def stack_running(var_dir: Path, **settings: str) -> Iterator[Stack]:
+def stack_running(
+    var_dir: Path, *, start_seconds: float = START_SECONDS, **settings: str
+) -> Iterator[Stack]:
     """Run `manage.py serve` with `settings` in its environment until the block ends.
 
     State, database and Redis are its own, whatever this process's environment
@@ -70,14 +73,22 @@ def stack_running(var_dir: Path, **settings: str) -> Iterator[Stack]:
         "REDIS_URL": "",
         **settings,
     }
-    with serve_running(var_dir, environment, grace=2) as supervisor:
+    with serve_running(
+        var_dir, environment, grace=STACK_GRACE, start_seconds=start_seconds
+    ) as supervisor:
         yield Stack(
             port, credentials_of(var_dir)["api_key"], environment, supervisor, metrics_port + 1
         )
 
 
 @contextmanager
-def serve_running(var_dir: Path, environment: Mapping[str, str], *, grace: int) -> Iterator[int]:
+def serve_running(
+    var_dir: Path,
+    environment: Mapping[str, str],
+    *,
+    grace: int,
+    start_seconds: float = START_SECONDS,
+) -> Iterator[int]:
     """Run `manage.py serve` until the block ends; yields its process id once it can speak.
 
     Raises PlatformFailed with the end of its log (`serve.log` in `var_dir`).
@@ -93,7 +104,7 @@ def serve_running(var_dir: Path, environment: Mapping[str, str], *, grace: int) 
             start_new_session=True,
         )
     try:
-        _wait_until_ready(process, int(environment["PORT"]), log)
+        _wait_until_ready(process, int(environment["PORT"]), log, start_seconds)
         yield process.pid
     finally:
         _stop(process)
@@ -116,8 +127,10 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
             process.wait()
 
 
-def _wait_until_ready(process: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
-    deadline = time.monotonic() + START_SECONDS
+def _wait_until_ready(
+    process: "subprocess.Popen[bytes]", port: int, log: Path, seconds: float
+) -> None:
+    deadline = time.monotonic() + seconds
     answer = ""
     while time.monotonic() < deadline:
         if process.poll() is not None:

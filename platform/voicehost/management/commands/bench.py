@@ -13,12 +13,14 @@ from django.core.management.base import BaseCommand, CommandError
 from voicehost.bench.base import Bench, BenchRun, Target
 from voicehost.bench.budget import Budget, Progress
 from voicehost.bench.catalogue import BENCHES
-from voicehost.bench.errors import BenchError
+from voicehost.bench.errors import BenchError, BudgetSpent
 from voicehost.bench.machine import Machine
 from voicehost.bench.report import Report
-from voicehost.bench.stack import MANAGE, Stack, stack_running
+from voicehost.bench.stack import MANAGE, START_SECONDS, Stack, stack_running
 
 EXIT_MISSED = 1
+AROUND_SECONDS = 10.0
+"""What is kept of the budget to start this program a second time and to stop the platform."""
 
 
 class Command(BaseCommand):
@@ -55,16 +57,22 @@ class Command(BaseCommand):
     def _with_own_platform(self, options: dict[str, Any]) -> int:
         """Start a platform and run this command again inside its environment."""
         budget = Budget(options["budget"])
-        Progress(budget, self._progress).say("starting a platform of its own")
+        progress = Progress(budget, self._progress)
+        progress.part("starting a platform of its own", needs=AROUND_SECONDS)
+        start_seconds = min(START_SECONDS, budget.left - AROUND_SECONDS)
         with (
             tempfile.TemporaryDirectory(prefix="voicehost-bench-") as folder,
-            stack_running(Path(folder) / "var") as stack,
+            stack_running(Path(folder) / "var", start_seconds=start_seconds) as stack,
         ):
-            return subprocess.run(  # noqa: S603 - this very program
-                [sys.executable, MANAGE, *sys.argv[1:], *_stack_arguments(stack, budget)],
-                env=dict(stack.environment),
-                check=False,
-            ).returncode
+            try:
+                return subprocess.run(  # noqa: S603 - this very program
+                    [sys.executable, MANAGE, *sys.argv[1:], *_stack_arguments(stack, budget)],
+                    env=dict(stack.environment),
+                    timeout=budget.left,
+                    check=False,
+                ).returncode
+            except subprocess.TimeoutExpired as error:
+                raise BudgetSpent(f"the {budget.seconds:.0f} s are spent") from error
 
     def _measure(self, bench: Bench, options: dict[str, Any]) -> int:
         budget = Budget(options["budget"])
@@ -76,7 +84,10 @@ class Command(BaseCommand):
             report=Report(Machine.read()),
             options=options,
         )
-        bench.run(run)
+        try:
+            bench.run(run)
+        except BudgetSpent as error:
+            run.report.left_out.append(str(error))
         run.progress.say("done")
         self.stdout.write(run.report.table())
         if options["json"]:
@@ -85,7 +96,8 @@ class Command(BaseCommand):
         if missed:
             names = ", ".join(result.name.strip() for result in missed)
             self.stdout.write(self.style.WARNING(f"\nAims missed: {names}"))
-        return EXIT_MISSED if missed and options["strict"] else 0
+        # What was not measured has not met its aim either.
+        return EXIT_MISSED if (missed or run.report.left_out) and options["strict"] else 0
 
     def _progress(self, line: str) -> None:
         self.stderr.write(line)
@@ -132,6 +144,7 @@ def _stack_arguments(stack: Stack, budget: Budget) -> list[str]:
         f"--url={stack.url}",
         f"--supervisor={stack.supervisor}",
         f"--metrics-port={stack.metrics_port}",
+        f"--budget={budget.seconds - AROUND_SECONDS:.1f}",
         f"--spent={budget.spent:.1f}",
     ]
 
