@@ -3,28 +3,45 @@
 import hashlib
 import logging
 
+import torch
+
 from tts.engines.base import Device, Shards
 from tts.engines.chattts.backend import CacheShape, GptBackend, GptWeights, Precision
 from tts.engines.chattts.config import GptConfig
+from tts.engines.chattts.cuda_backend import CudaBackend
+from tts.engines.chattts.device_memory import (
+    DeviceMemoryExhausted,
+    DeviceTooSmall,
+    cache_fitting,
+    memory_free,
+)
 from tts.engines.chattts.native.backend import NativeBackend, PackedWeights
 from tts.engines.chattts.torch_backend import TorchBackend
 from tts.engines.chattts.weights import gpt_weights
+from tts.engines.devices import device_find
 
 logger = logging.getLogger(__name__)
+
+_MB = 1_000_000
 
 
 def backend_create(
     shards: Shards, config: GptConfig, cache: CacheShape, precision: Precision, device: Device
 ) -> GptBackend:
-    """The fastest backend there is here: our C++ where it can be compiled, else torch.
+    """The fastest backend of `device`; on the CPU our C++ where it can be compiled, else torch.
 
-    Raises VersionUnavailable for weights that do not fit `config`, MemoryError.
+    Its cache has fewer slots than `cache` where a CUDA device holds no more. Raises
+    VersionUnavailable for weights that do not fit `config`, or a device that is not here or
+    too small, MemoryError.
     """
+    place = device_find(device.name)
     embed = shards.read("embed")
 
     def read() -> GptWeights:
         return gpt_weights(config, shards.read("gpt"), embed)
 
+    if place.type == "cuda":
+        return _cuda(read(), config, cache, precision, place)
     reason = NativeBackend.available(precision)
     if reason is None:
         # The heads are of another shard than the one that names the object.
@@ -37,3 +54,26 @@ def backend_create(
         return NativeBackend(packed, config, cache, precision, device.threads)
     logger.warning("ChatTTS computes with torch, several times slower: %s", reason)
     return TorchBackend(read(), config, cache, precision=precision, threads=device.threads)
+
+
+def _cuda(
+    weights: GptWeights,
+    config: GptConfig,
+    cache: CacheShape,
+    precision: Precision,
+    device: torch.device,
+) -> GptBackend:
+    value = 4 if precision is Precision.FP32 else 2
+    slot = config.cache_values * cache.positions * value
+    fitting = cache_fitting(cache, slot, memory_free(device))
+    try:
+        backend = CudaBackend(weights, config, fitting, device=device, precision=precision)
+    except DeviceMemoryExhausted as error:
+        raise DeviceTooSmall(error.message, retry_after=error.retry_after) from error
+    held = backend.memory
+    logger.info(
+        "ChatTTS on %s in %s: %d slots, steps of %s rows; MB: weights %d, cache %d, graphs %d",
+        device, backend.dtype, fitting.slots, backend.buckets,
+        held.weights // _MB, held.cache // _MB, held.graphs // _MB,
+    )  # fmt: skip
+    return backend

@@ -29,7 +29,7 @@ from tts.engines.chattts.decoding import AudioDecoding, Decoding, TextDecoding
 from tts.engines.chattts.generation import Generation, GenerationRefused, Kind, Prompt
 from tts.engines.chattts.loop import StepLoop
 from tts.engines.chattts.mel_decoder import MelDecoder
-from tts.engines.chattts.profile import PROFILES
+from tts.engines.chattts.profile import profile_settings
 from tts.engines.chattts.random_stream import StreamKey
 from tts.engines.chattts.recording import RecordingEncoder
 from tts.engines.chattts.refinement import Refiner, Refining
@@ -89,7 +89,7 @@ class ChatTtsEngine:
     ) -> None:
         """Build everything of one profile; raises VersionUnavailable."""
         del notify  # a STEP engine is asked again at once
-        self._settings = settings = PROFILES[profile]
+        self._settings = settings = profile_settings(profile, device)
         model = config_from_json(json.loads(shards.read("config")))
         self._config = config = model.gpt
         self._vocabulary = shards.resident(

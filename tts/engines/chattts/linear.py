@@ -4,6 +4,7 @@ Linear
 ├── Float32Linear   float32 weights and activations
 ├── RoundedLinear   bfloat16 values multiplied as float32: for CPUs that cannot multiply bfloat16
 ├── Bfloat16Linear  bfloat16 weights and activations; what it returns was rounded to bfloat16
+├── HalfLinear      16-bit weights and activations, float32 sums that are never rounded (CUDA)
 ├── IntegerLinear   int8 values multiplied as float32, exactly
 └── Int8Linear      int8 weights and activations with torch's integer product (CUDA)
 """
@@ -42,8 +43,17 @@ def linear(weight: Floats, precision: Precision, device: torch.device) -> Linear
         return Float32Linear(values)
     if precision is Precision.INT8:
         return Int8Linear(values) if cuda else IntegerLinear(values)
-    native = cuda or torch.ops.mkldnn._is_mkldnn_bf16_supported()
+    if cuda:
+        return HalfLinear(values, half_dtype(device))
+    native = torch.ops.mkldnn._is_mkldnn_bf16_supported()
     return Bfloat16Linear(values) if native else RoundedLinear(values)
+
+
+def half_dtype(device: torch.device) -> torch.dtype:
+    """What BF16 is on `device`: float16 on CUDA devices that cannot multiply bfloat16."""
+    if device.type == "cuda" and not torch.cuda.is_bf16_supported(including_emulation=False):
+        return torch.float16
+    return torch.bfloat16
 
 
 class Float32Linear:
@@ -76,6 +86,17 @@ class Bfloat16Linear:
 
     def __call__(self, x: Tensor, out: Tensor) -> Tensor:
         return out.copy_(torch.mm(x.bfloat16(), self._weight))
+
+
+class HalfLinear:
+    """Half the weights' bytes; torch's product with another output type, which only CUDA has."""
+
+    def __init__(self, weight: Tensor, dtype: torch.dtype) -> None:
+        self.outputs, self.inputs = weight.shape
+        self._weight = weight.t().to(dtype).contiguous()
+
+    def __call__(self, x: Tensor, out: Tensor) -> Tensor:
+        return torch.mm(x.to(self._weight.dtype), self._weight, out_dtype=torch.float32, out=out)
 
 
 class IntegerLinear:

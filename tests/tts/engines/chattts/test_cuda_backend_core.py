@@ -1,0 +1,141 @@
+"""What the CUDA backend computes, run on the CPU without graphs: the same code, eagerly."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.tts.engines.chattts.random_gpt import TINY, inputs_random, llama_hidden, weights_random
+from tests.tts.engines.chattts.row_independence import (
+    LENGTH,
+    POSITIONS,
+    SEQUENCES,
+    SLOTS,
+    independence_check,
+    sequence_compute,
+)
+from tts.engines.chattts.backend import CacheShape, Precision
+from tts.engines.chattts.cuda_backend import CudaBackend
+from tts.engines.chattts.torch_backend import TorchBackend
+
+
+def backend_make(
+    precision: Precision = Precision.FP32, buckets: tuple[int, ...] = (16,), *, stable: bool = True
+) -> CudaBackend:
+    return CudaBackend(
+        weights_random(),
+        TINY,
+        CacheShape(SLOTS, POSITIONS),
+        device=torch.device("cpu"),
+        precision=precision,
+        buckets=buckets,
+        stable=stable,
+    )
+
+
+@pytest.fixture(scope="module")
+def backend() -> Iterator[CudaBackend]:
+    torch.set_num_threads(1)
+    backend = backend_make()
+    yield backend
+    backend.close()
+
+
+def test_hidden_states_and_logits_are_those_of_transformers(backend: CudaBackend) -> None:
+    hidden, logits = sequence_compute(backend, SEQUENCES[0], 2, [7, 1, 1, 11])
+    expected = llama_hidden(weights_random(), TINY, SEQUENCES[0])
+    np.testing.assert_allclose(hidden, expected, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(logits, expected @ weights_random().heads.T, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("precision", "error"), [(Precision.BF16, 0.03), (Precision.INT8, 0.06)], ids=str
+)
+def test_lower_precision_stays_close(precision: Precision, error: float) -> None:
+    hidden, _ = sequence_compute(backend_make(precision), SEQUENCES[0], 0, [LENGTH])
+    exact, _ = sequence_compute(backend_make(), SEQUENCES[0], 0, [LENGTH])
+    relative = np.sqrt(np.mean((hidden - exact) ** 2) / np.mean(exact**2))
+    assert 1e-4 < relative < error
+
+
+def test_it_computes_what_the_torch_backend_computes(backend: CudaBackend) -> None:
+    other = TorchBackend(weights_random(), TINY, CacheShape(SLOTS, POSITIONS))
+    expected, _ = sequence_compute(other, SEQUENCES[1], 0, [LENGTH])
+    found, _ = sequence_compute(backend, SEQUENCES[1], 5, [3, 17])
+    np.testing.assert_allclose(found, expected, atol=1e-5, rtol=0)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_row_is_the_same_whatever_runs_beside_it(backend: CudaBackend, seed: int) -> None:
+    independence_check(backend, seed)
+
+
+def test_more_rows_than_a_step_has_are_computed_in_order(backend: CudaBackend) -> None:
+    rows = backend.max_rows
+    assert rows > max(backend.buckets)
+    order = np.random.default_rng(3).permutation(rows).astype(np.int32)
+    slots, positions = order % 2, order // 2
+    inputs = np.stack(SEQUENCES)[slots, positions]
+    hidden, logits = backend.forward(inputs, slots, positions, 5)
+    for slot in range(2):
+        mine = slots == slot
+        alone, scores = sequence_compute(backend, SEQUENCES[slot], 4, [1] * int(mine.sum()))
+        np.testing.assert_array_equal(hidden[mine], alone[positions[mine]])
+        for place in range(5):
+            if slots[place] == slot:
+                np.testing.assert_array_equal(logits[place], scores[positions[place]])
+    assert logits.shape == (5, TINY.codebooks * TINY.audio_tokens)
+
+
+def test_buckets_that_round_otherwise_are_dropped() -> None:
+    backend = backend_make(buckets=(1, 16))
+    assert max(backend.buckets) == 16
+    for seed in range(3):
+        independence_check(backend, seed)
+    assert backend_make(buckets=(1, 16), stable=False).buckets == (16, 1)
+
+
+def test_a_slot_used_again_knows_nothing_of_its_past(backend: CudaBackend) -> None:
+    fresh, _ = sequence_compute(backend_make(), SEQUENCES[0], 3, [5, 15])
+    sequence_compute(backend, np.full_like(SEQUENCES[1], np.nan), 3, [LENGTH])
+    again, _ = sequence_compute(backend, SEQUENCES[0], 3, [5, 15])
+    np.testing.assert_array_equal(again, fresh)
+
+
+def test_a_row_that_is_not_a_number_spoils_no_other(backend: CudaBackend) -> None:
+    inputs = np.stack([SEQUENCES[0][0], np.full(TINY.hidden, np.nan, np.float32)])
+    zeros = np.zeros(2, np.int32)
+    hidden, _ = backend.forward(inputs, np.array([0, 1], np.int32), zeros, 0)
+    first = hidden[0].copy()
+    alone, _ = backend.forward(inputs[:1], zeros[:1], zeros[:1], 0)
+    np.testing.assert_array_equal(first, alone[0])
+
+
+def test_the_cache_is_counted(backend: CudaBackend) -> None:
+    places = SLOTS * POSITIONS + 1  # one more for rows that fill a batch up
+    assert backend.cache_bytes == 4 * TINY.cache_values * places
+    assert backend_make(Precision.BF16).cache_bytes == backend.cache_bytes // 2
+
+
+def test_a_closed_backend_says_so() -> None:
+    backend = backend_make()
+    backend.close()
+    backend.close()
+    zeros = np.zeros(1, np.int32)
+    with pytest.raises(ValueError, match="closed"):
+        backend.forward(inputs_random(TINY, 1), zeros, zeros, 0)
+
+
+def test_rows_out_of_range_are_refused(backend: CudaBackend) -> None:
+    rows = np.zeros(1, np.int32)
+    with pytest.raises(ValueError, match="slots must be"):
+        backend.forward(inputs_random(TINY, 1), rows + SLOTS, rows, 0)
+
+
+def test_a_slot_longer_than_the_model_is_refused() -> None:
+    with pytest.raises(ValueError, match="positions"):
+        CudaBackend(weights_random(), TINY, CacheShape(1, 129), device=torch.device("cpu"))
