@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import environ
+from django.core.exceptions import ImproperlyConfigured
 
+from tts.engines.devices import device_name
 from voicehost.state import state_folder_make
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -29,6 +31,7 @@ class Environment:
     embedded_redis: bool
     web_processes: int
     synthesis_workers: int
+    synthesis_devices: tuple[str, ...]
     asgi_server: str
     secret_key: str
     public_catalogue: bool
@@ -69,6 +72,7 @@ def environment_read() -> Environment:
         embedded_redis=embedded,
         web_processes=env.int("WEB_PROCESSES", default=1),
         synthesis_workers=env.int("SYNTHESIS_WORKERS", default=1),
+        synthesis_devices=_devices(env.list("SYNTHESIS_DEVICES", default=["cpu"])),
         asgi_server=env.str("ASGI_SERVER", default="daphne"),
         secret_key=env.str("SECRET_KEY", default="") or _secret_key(var_dir),
         public_catalogue=env.bool("PUBLIC_CATALOGUE", default=False),
@@ -83,6 +87,19 @@ def environment_read() -> Environment:
         chattts=env.str("CHATTTS", default=""),
         given=frozenset(name for name, value in env.ENVIRON.items() if value),
     )
+
+
+def _devices(names: list[str]) -> tuple[str, ...]:
+    """Their full names, each once: a GPU is one process' own."""
+    try:
+        devices = tuple(device_name(name.strip()) for name in names)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"SYNTHESIS_DEVICES: {error}") from error
+    if len(set(devices)) < len(devices) or not devices:
+        raise ImproperlyConfigured(
+            f"SYNTHESIS_DEVICES names devices, each once, not {', '.join(devices) or 'none'}"
+        )
+    return devices
 
 
 def _redis_url_in_force(var_dir: Path) -> str:

@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tts.engines.devices import CPU
 from voicehost.env import ROOT, Environment
 from voicehost.supervisor.process import ProcessSpec
 
@@ -48,9 +49,12 @@ def plan_make(
         )
 
     workers = tuple(
-        spec(f"synthesizer-{number}", MANAGE, "run_synthesizer", "--grace", str(grace))
-        for number in range(environment.synthesis_workers)
-    )
+        spec(
+            f"synthesizer-{number}", MANAGE, "run_synthesizer",
+            "--device", device, "--grace", str(grace),
+        )
+        for number, device in enumerate(_worker_devices(environment))
+    )  # fmt: skip
     web = tuple(
         spec(
             f"web-{number}", MANAGE, "run_web", "--fd", str(web_fd),
@@ -68,3 +72,11 @@ def plan_make(
         spec("beat", *celery_application, "beat", "--loglevel", "WARNING", "--pidfile", ""),
     )  # fmt: skip
     return Plan(workers=workers, celery=celery, web=web)
+
+
+def _worker_devices(environment: Environment) -> list[str]:
+    """A device for each worker: one process owns a GPU, the CPU is shared by several."""
+    devices: list[str] = []
+    for device in environment.synthesis_devices:
+        devices += [device] * (environment.synthesis_workers if device == CPU else 1)
+    return devices

@@ -45,7 +45,11 @@ class Command(BaseCommand):
             default=environment.lanes,
             help="utterances computed at the same time on the CPU (0: one per core)",
         )
-        parser.add_argument("--device", default="cpu", help='"cpu", "cuda:0", …')
+        parser.add_argument(
+            "--device",
+            default=environment.synthesis_devices[0],
+            help='"cpu", "cuda:0", … (the first of SYNTHESIS_DEVICES)',
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until a signal comes."""
@@ -59,6 +63,7 @@ class Command(BaseCommand):
         # The engine's thread and the event loop take turns: the default of 5 ms would
         # be what an audio chunk waits for when the scheduler is busy.
         sys.setswitchinterval(SWITCH_SECONDS)
+        _device_check(options["device"])
         metrics_serve(settings.ENVIRONMENT.metrics_port)
         asyncio.run(self._run(options["worker_id"], lanes, options["device"], options["grace"]))
 
@@ -88,6 +93,18 @@ class Command(BaseCommand):
         from monitoring.observer import MetricsObserver
 
         return [MetricsObserver()]
+
+
+def _device_check(name: str) -> None:
+    """Say at once, and not at the first text, that a device is not here."""
+    from tts.engines.devices import CPU, DeviceUnavailable, device_find
+
+    if name == CPU:  # torch takes seconds to import, which only some engines need
+        return
+    try:
+        device_find(name)
+    except DeviceUnavailable as error:
+        raise CommandError(f"--device: {error}") from error
 
 
 def _cores() -> int:
