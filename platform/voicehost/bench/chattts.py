@@ -145,7 +145,9 @@ class Comparison:
         trial = min(TRIAL_SECONDS, seconds / 8)
         for threads in self._threads:
             side.threads = threads
-            side.speak(texts, 2, trial)
+            pace = side.speak(texts, 2, trial)
+            if tried and 2 * pace.tokens_per_second < max(tried)[0]:
+                continue  # hopeless: its first steps say so, and more of them take long
             pace = side.speak(texts, WARM_UP_TOKENS, trial)
             tried.append((pace.tokens_per_second, threads))
         side.threads = max(tried)[1]

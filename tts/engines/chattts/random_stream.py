@@ -47,8 +47,12 @@ class RandomStream:
         words = np.array([key.seed, key.segment * _WORD + key.attempt], np.uint64)
         self._philox = np.random.Philox(key=words)
 
-    def draw(self, count: int) -> Doubles:
-        """The next step's numbers (count,), in [0, 1) with 32 bits each; whole blocks are used."""
+    def draw(self, count: int, steps: int = 1) -> Doubles:
+        """The next steps' numbers (steps, count), in [0, 1) with 32 bits each.
+
+        Whole blocks are used for each step, however many are drawn together.
+        """
         blocks = -(-count // 4) * 4
-        words: NDArray[np.uint64] = self._philox.random_raw(blocks)[:count]
-        return (words >> np.uint64(32)).astype(np.float64) / _WORD
+        words: NDArray[np.uint64] = self._philox.random_raw(blocks * steps)
+        kept = words.reshape(steps, blocks)[:, :count]
+        return (kept >> np.uint64(32)).astype(np.float64) / _WORD

@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tts.engines.chattts.backend import Floats, Ints
-from tts.engines.chattts.random_stream import RandomStream, StreamKey
+from tts.engines.chattts.random_stream import Doubles, RandomStream, StreamKey
 
 WINDOW: Final = 16
 """Tokens that the repetition penalty looks back on."""
 LEAST_KEPT: Final = 3
 """Tokens that top-p and top-k leave at least."""
+_AHEAD: Final = 16
+"""Steps whose random numbers are drawn together."""
 _NONE: Final = -1
 _LIMITS: Final = {
     "temperature": (0.01, 10.0),
@@ -77,6 +79,7 @@ class Sampler:
         self._steps = np.zeros(slots, np.int64)
         self._history = np.full((slots, codebooks, WINDOW), _NONE, np.int64)
         self._streams: list[RandomStream | None] = [None] * slots
+        self._numbers = np.zeros((slots, _AHEAD, codebooks))
 
     def start(self, slot: int, sampling: Sampling, key: StreamKey, least: int = 0) -> None:
         """A row begins (again) in `slot`: no history, and no end before `least` tokens."""
@@ -94,6 +97,7 @@ class Sampler:
     def clear(self, slot: int) -> None:
         """Forget the row in `slot`."""
         self._history[slot] = _NONE
+        self._steps[slot] = 0
         self._streams[slot] = None
 
     def sample(self, logits: Floats, slots: Ints) -> Ints:
@@ -103,7 +107,7 @@ class Sampler:
         joins its row's history.
         """
         candidates = self.candidates(logits, slots)
-        numbers = np.concatenate([self._stream(slot).draw(self._codebooks) for slot in slots])
+        numbers = self._draw(slots)
         sums = np.cumsum(candidates.weights, axis=-1)
         # A number below 1 - 2**-32 times the total stays below the total, also when rounded.
         targets = numbers * sums[:, -1].astype(np.float64)
@@ -121,7 +125,7 @@ class Sampler:
         self._penalise(scaled, slots)
         scores = scaled.reshape(rows, self._vocabulary)
         least = self._threshold(scores, slots)
-        kept, tokens = (scores >= least[:, None]).nonzero()
+        kept, tokens = np.divmod(np.flatnonzero(scores >= least[:, None]), self._vocabulary)
         counts = np.bincount(kept, minlength=rows)
         places = np.arange(len(kept)) - np.repeat(np.cumsum(counts) - counts, counts)
         ids = np.zeros((rows, counts.max()), np.int64)
@@ -163,8 +167,12 @@ class Sampler:
         least: Floats = np.take_along_axis(highest, places[:, None], axis=-1)[:, 0]
         return least
 
-    def _stream(self, slot: int) -> RandomStream:
-        stream = self._streams[slot]
-        if stream is None:
-            raise ValueError(f"no row has begun in slot {slot}")
-        return stream
+    def _draw(self, slots: Ints) -> Doubles:
+        """This step's numbers of the rows in `slots`, (n * codebooks,)."""
+        steps = self._steps[slots] % _AHEAD
+        for slot in slots[steps == 0].tolist():
+            stream = self._streams[slot]
+            if stream is None:
+                raise ValueError(f"no row has begun in slot {slot}")
+            self._numbers[slot] = stream.draw(self._codebooks, _AHEAD)
+        return self._numbers[slots, steps].reshape(-1)

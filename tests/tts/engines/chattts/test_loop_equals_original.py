@@ -98,7 +98,7 @@ class Draws:
 
     def __call__(self, scores: Tensor, num_samples: int) -> Tensor:
         assert num_samples == 1
-        numbers = np.concatenate([stream.draw(self.books) for stream in self.streams])
+        numbers = np.concatenate([stream.draw(self.books)[0] for stream in self.streams])
         sums = scores.double().cumsum(-1)
         targets = torch.from_numpy(numbers)[:, None] * sums[:, -1:]
         return (sums > targets).int().argmax(-1, keepdim=True)

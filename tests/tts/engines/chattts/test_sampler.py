@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tts.engines.chattts import EOS
 from tts.engines.chattts.audio_library import audio_library
 from tts.engines.chattts.backend import Floats, Ints
-from tts.engines.chattts.random_stream import StreamKey
+from tts.engines.chattts.random_stream import RandomStream, StreamKey
 from tts.engines.chattts.sampler import Candidates, Sampler, Sampling, SamplingInvalid
 
 BOOKS, VOCABULARY, SLOTS = 4, 626, 16
@@ -219,9 +219,12 @@ def test_text_tokens_are_sampled_by_the_same_class() -> None:
     assert [sampler.sample(logits, slot).tolist() for _ in range(2)] == [[[17]], [[end]]]
 
 
-def test_a_cleared_slot_samples_nothing() -> None:
+@pytest.mark.parametrize("steps", [0, 3])
+def test_a_cleared_slot_samples_nothing(steps: int) -> None:
     sampler = sampler_make()
     sampler.start(0, Sampling(), StreamKey(1))
+    for step in range(steps):
+        sampler.sample(logits_random(step), np.zeros(1, np.int32))
     sampler.clear(0)
     with pytest.raises(ValueError, match="no row has begun in slot 0"):
         sampler.sample(logits_random(0), np.zeros(1, np.int32))
@@ -240,6 +243,15 @@ def test_a_cleared_slot_samples_nothing() -> None:
 def test_parameters_out_of_range_are_refused(parameters: dict[str, float], complaint: str) -> None:
     with pytest.raises(SamplingInvalid, match=complaint):
         Sampling(**parameters)  # type: ignore[arg-type]  # wrong values are the point
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 6])
+def test_numbers_are_the_same_however_many_steps_are_drawn_together(count: int) -> None:
+    together, one_by_one = RandomStream(StreamKey(9)), RandomStream(StreamKey(9))
+    steps = np.concatenate([together.draw(count, 5), together.draw(count, 2)])
+    np.testing.assert_array_equal(steps, np.concatenate([one_by_one.draw(count) for _ in range(7)]))
+    assert steps.shape == (7, count)
+    assert ((steps >= 0) & (steps < 1)).all()
 
 
 @pytest.mark.parametrize("field", ["seed", "segment", "attempt"])
