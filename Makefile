@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 MANAGE := $(BIN)/python manage.py
 
-.PHONY: help voices native setup run say-text say test check format lock system-deps setup-dev clean
+.PHONY: help voices native setup run say-text say test test-gpu bench-gpu check format lock system-deps setup-dev clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -65,6 +65,12 @@ check: setup-dev ## Lint, types, import rules, migrations
 
 test: check ## Everything that CI runs
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+test-gpu: setup-dev ## Tests that need a CUDA device (skipped, and told why, without one)
+	$(BIN)/python -m pytest tests/gpu
+
+bench-gpu: test-gpu ## Those tests, then ChatTTS' speed and memory on the first CUDA device (5 minutes)
+	$(BIN)/python -m tests.gpu.bench
 
 format: setup-dev ## Format and fix what can be fixed
 	$(BIN)/ruff format .

@@ -102,6 +102,11 @@ class CudaBackend:
         return tuple(self._replays)
 
     @property
+    def attention(self) -> str:
+        """What computes attention: "triton" or "torch"."""
+        return self._attention.name
+
+    @property
     def cache_bytes(self) -> int:
         """Bytes of keys and values, those of the place for filling rows included."""
         return self.memory.cache

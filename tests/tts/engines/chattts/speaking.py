@@ -16,6 +16,7 @@ from tts.engines.shards import LocalShards
 from tts.text.segment import Language, LanguageSpan, Segment
 
 HIDDEN = 64
+CPU = Device(threads=1)
 
 
 def segment(text: str, index: int = 0, language: Language = Language.EN) -> Segment:
@@ -32,8 +33,8 @@ def voice_of(*payloads: bytes, weights: Sequence[float] = ()) -> VoiceSpec:
     return VoiceSpec("anna", "chattts", parts, ("en", "zh"))
 
 
-def embedding(seed: int) -> bytes:
-    vector = np.random.default_rng(seed).standard_normal(HIDDEN).astype(np.float32)
+def embedding(seed: int, hidden: int = HIDDEN) -> bytes:
+    vector = np.random.default_rng(seed).standard_normal(hidden).astype(np.float32)
     return material_pack(Embedding(embedding_bytes(vector)))
 
 
@@ -45,10 +46,10 @@ class Bench:
     profile: Profile
 
     @classmethod
-    def load(cls, folder: Path, profile: Profile) -> "Bench":
+    def load(cls, folder: Path, profile: Profile, device: Device = CPU) -> "Bench":
         engine = ChatTtsEngine()
         shards = LocalShards(chattts_manifest(folder).shards)
-        engine.load(shards, Device(threads=1), profile, lambda: None)
+        engine.load(shards, device, profile, lambda: None)
         return cls(engine, profile)
 
     def prepare(

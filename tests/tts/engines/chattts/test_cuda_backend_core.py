@@ -17,8 +17,11 @@ from tests.tts.engines.chattts.row_independence import (
     independence_check,
     sequence_compute,
 )
+from tts.engine.errors import VersionUnavailable
+from tts.engines.chattts import backends, cuda_backend
 from tts.engines.chattts.backend import CacheShape, Precision
 from tts.engines.chattts.cuda_backend import CudaBackend
+from tts.engines.chattts.device_memory import DeviceMemoryExhausted
 from tts.engines.chattts.torch_backend import TorchBackend
 
 
@@ -139,3 +142,43 @@ def test_rows_out_of_range_are_refused(backend: CudaBackend) -> None:
 def test_a_slot_longer_than_the_model_is_refused() -> None:
     with pytest.raises(ValueError, match="positions"):
         CudaBackend(weights_random(), TINY, CacheShape(1, 129), device=torch.device("cpu"))
+
+
+def test_a_device_gets_as_many_slots_as_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    slot = 4 * TINY.cache_values * POSITIONS
+    monkeypatch.setattr(backends, "memory_free", lambda device: 2 * slot * (SLOTS - 1))
+    wanted = CacheShape(SLOTS, POSITIONS)
+    cpu = torch.device("cpu")
+    backend = backends._cuda(weights_random(), TINY, wanted, Precision.FP32, cpu)
+    assert isinstance(backend, CudaBackend)
+    assert backend.cache.slots == SLOTS - 1
+    assert backend.buckets[0] == 64
+
+
+def test_a_device_without_memory_is_a_version_that_is_not_available(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(backends, "memory_free", lambda device: 10**12)
+    monkeypatch.setattr(cuda_backend, "Llama", _exhausted)
+    wanted = CacheShape(SLOTS, POSITIONS)
+    with pytest.raises(VersionUnavailable, match="no memory left"):
+        backends._cuda(weights_random(), TINY, wanted, Precision.FP32, torch.device("cpu"))
+
+
+def test_a_step_that_runs_out_of_memory_leaves_the_backend_usable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    backend = backend_make()
+    expected, _ = sequence_compute(backend, SEQUENCES[0], 0, [LENGTH - 1, 1])
+    sequence_compute(backend, SEQUENCES[0], 1, [LENGTH - 1])
+    with monkeypatch.context() as patched:
+        patched.setattr(backend, "_queue", _exhausted)
+        with pytest.raises(DeviceMemoryExhausted, match="a step"):
+            sequence_compute(backend, SEQUENCES[1], 2, [LENGTH])
+    last = np.array([LENGTH - 1], np.int32)
+    found, _ = backend.forward(SEQUENCES[0][-1:], np.array([1], np.int32), last, 1)
+    np.testing.assert_array_equal(found, expected[-1:])
+
+
+def _exhausted(*arguments: object) -> None:
+    raise torch.OutOfMemoryError("CUDA out of memory")
