@@ -1,6 +1,7 @@
 """ConvNeXt blocks over time, as ChatTTS and vocos use them, computed window by window.
 
-Frames are rows (frames, channels), so that every pointwise convolution is one matrix product.
+Frames are rows (frames, channels), so that every pointwise convolution is one matrix product;
+windows of one shape may be stacked in front of them (windows, frames, channels).
 A window begins where the last one ended: what lies before it is remembered at every
 convolution, what lies behind it is as much as the caller knows, then zeros. Remembered frames
 of a new stream are zeros, which is the padding of the original, so a stream in one window is
@@ -39,12 +40,14 @@ class Past:
 
     def extended(self, frames: Tensor, before: int, behind: int) -> Tensor:
         """`frames` (t, c) with `before` remembered ones in front and `behind` zeros after."""
-        channels = frames.shape[1]
+        *stacked, _, channels = frames.shape
         kept = (
-            frames.new_zeros(before, channels) if self._kept is None else self._kept[len(self.left)]
+            frames.new_zeros(*stacked, before, channels)
+            if self._kept is None
+            else self._kept[len(self.left)]
         )
-        whole = torch.cat((kept, frames, frames.new_zeros(behind, channels)))
-        self.left.append(whole[self._advance : self._advance + before].clone())
+        whole = torch.cat((kept, frames, frames.new_zeros(*stacked, behind, channels)), dim=-2)
+        self.left.append(whole[..., self._advance : self._advance + before, :].clone())
         return whole
 
 
@@ -77,8 +80,8 @@ class Convolution:
         """Frames (t, in) to (t, out), float32."""
         margin = self.width // 2
         whole = past.extended(frames, margin, margin)
-        taps = [whole[tap : tap + len(frames)] for tap in range(self.width)]
-        return linear(torch.cat(taps, dim=1), self.weight, self.bias)
+        taps = [whole[..., tap : tap + frames.shape[-2], :] for tap in range(self.width)]
+        return linear(torch.cat(taps, dim=-1), self.weight, self.bias)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +131,15 @@ class Block:
     def __call__(self, frames: Tensor, past: Past, wanted: int) -> Tensor:
         """Frames (t, c) to the first `wanted` of the next layer's."""
         whole = past.extended(frames, self.margin, self.margin)
-        mixed = torch.addcmul(self.depthwise_bias, whole[:wanted], self.depthwise[0])
+        mixed = torch.addcmul(self.depthwise_bias, whole[..., :wanted, :], self.depthwise[0])
         for tap in range(1, len(self.depthwise)):
             start = tap * self.dilation
-            mixed.addcmul_(whole[start : start + wanted], self.depthwise[tap])
-        mixed = functional.layer_norm(mixed, mixed.shape[1:], eps=_NORM_EPSILON)
+            mixed.addcmul_(whole[..., start : start + wanted, :], self.depthwise[tap])
+        mixed = functional.layer_norm(mixed, mixed.shape[-1:], eps=_NORM_EPSILON)
         inner = functional.linear(mixed.to(self.wide.dtype), self.wide, self.wide_bias)
-        return frames[:wanted] + linear(functional.gelu(inner), self.narrow, self.narrow_bias)
+        return frames[..., :wanted, :] + linear(
+            functional.gelu(inner), self.narrow, self.narrow_bias
+        )
 
 
 def linear(frames: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -147,5 +152,5 @@ def blocks_run(blocks: Sequence[Block], frames: Tensor, past: Past, wanted: int)
     behind = sum(block.margin for block in blocks)
     for block in blocks:
         behind -= block.margin
-        frames = block(frames, past, min(len(frames), wanted + behind))
+        frames = block(frames, past, min(frames.shape[-2], wanted + behind))
     return frames

@@ -118,6 +118,7 @@ class ChatTtsEngine:
                 ),
                 Vocos(shards.read("vocos"), model.vocos, device.name, settings.vocoder),
                 device.threads,
+                settings.vocoder_group,
             ),
         )
         self._casting = Casting(

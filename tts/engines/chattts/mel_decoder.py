@@ -98,5 +98,5 @@ class MelDecoder:
 
         The halves of a row are the inputs of two frames, as the original's `forward` splits it.
         """
-        frames = rows.reshape(-1, rows.shape[1] // TOKEN_FRAMES)
-        return self._last(self._stack(frames, past, wanted + 1), past)[:wanted]
+        frames = rows.reshape(*rows.shape[:-2], -1, rows.shape[-1] // TOKEN_FRAMES)
+        return self._last(self._stack(frames, past, wanted + 1), past)[..., :wanted, :]

@@ -12,6 +12,7 @@ from tts.engines.chattts.windows import PLANS, WindowPlan
 class ProfileSettings:
     """One profile. `takes`: utterances computed and compared, of which the best is spoken.
 
+    `vocoder_group`: windows of one shape that the vocoder computes together, always as many.
     With several takes nothing leaves before all are there. `refines`: ChatTTS may write pauses
     and laughter into the text before it is spoken.
     """
@@ -21,6 +22,7 @@ class ProfileSettings:
     windows: WindowPlan
     cache: CacheShape
     takes: int = 1
+    vocoder_group: int = 1
     refines: bool = False
 
 
@@ -46,6 +48,7 @@ PROFILES = {
 
 
 _CUDA_SLOTS = {Profile.REALTIME: 64, Profile.STANDARD: 64, Profile.HQ: 24}
+_CUDA_VOCODER_GROUP = 8
 
 
 def profile_settings(profile: Profile, device: Device) -> ProfileSettings:
@@ -62,4 +65,5 @@ def profile_settings(profile: Profile, device: Device) -> ProfileSettings:
         settings,
         precision=Precision.BF16 if int8 else settings.precision,
         cache=replace(settings.cache, slots=_CUDA_SLOTS[profile]),
+        vocoder_group=_CUDA_VOCODER_GROUP,
     )

@@ -11,33 +11,48 @@ from tts.engines.base import Samples
 from tts.engines.chattts import TOKEN_SAMPLES
 from tts.engines.chattts.compute import torch_threads
 from tts.engines.chattts.convnext import Past
+from tts.engines.chattts.device_memory import memory_guard
 from tts.engines.chattts.mel_decoder import TOKEN_FRAMES, MelDecoder
 from tts.engines.chattts.vocos import Vocos
 from tts.engines.chattts.windows import Rows, StreamPast, Window
+
+_GROUPED_TOKENS = 64
+"""The longest window that is grouped: longer ones fill a device by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vocoder:
     """Decodes windows of any number of streams, for one thread at a time.
 
-    Every window is computed by itself, in a shape that its plan decides, so its samples are
-    bit for bit the same whatever is decoded beside it. `threads` is how many torch may use
-    meanwhile (its setting is the process', and is put back afterwards).
+    Every window is computed by itself, or, where `group` is more than 1, beside windows of its
+    own shape, always `group` of them; so its samples are bit for bit the same whatever is
+    decoded beside it. A group costs a CUDA device hardly more than a window. `threads` is how
+    many torch may use meanwhile (its setting is the process', and is put back afterwards).
     """
 
     mel: MelDecoder
     vocos: Vocos
     threads: int
+    group: int = 1
 
     def decode(self, windows: Sequence[Window]) -> list[Samples]:
         """The samples of each window: 512 a settled token, 256 less at an utterance's end.
 
         Raises ValueError for rows of a wrong shape, codes out of range or a window out of its
-        stream's order; nothing is computed then.
+        stream's order; nothing is computed then. DeviceMemoryExhausted: streams of windows that
+        were not reached go on as if they had not been asked for.
         """
         self._check(windows)
-        with torch.inference_mode(), torch_threads(self.threads):
-            return [self._decoded(window) for window in windows]
+        decoded: dict[int, Samples] = {}
+        with (
+            torch.inference_mode(),
+            torch_threads(self.threads),
+            memory_guard("the vocoder's windows"),
+        ):
+            for places in self._groups(windows):
+                found = self._decoded([windows[place] for place in places])
+                decoded.update(zip(places, found, strict=True))
+        return [decoded[place] for place in range(len(windows))]
 
     def whole(self, rows: Rows) -> Samples:
         """All rows (t, n) of an utterance at once, as the original decodes: 512 t - 256 samples."""
@@ -45,21 +60,47 @@ class Vocoder:
             return np.zeros(0, np.float32)
         return self.decode([Window(rows, 0, len(rows), last=True, past=StreamPast())])[0]
 
-    def _decoded(self, window: Window) -> Samples:
-        frames, stream = window.settled * TOKEN_FRAMES, window.past
-        kept = stream.kept if isinstance(stream.kept, _Kept) else _Kept(None, None)
-        mel_past, audio_past = Past(kept.mel, frames), Past(kept.audio, frames)
+    def _groups(self, windows: Sequence[Window]) -> list[list[int]]:
+        """Places of windows to compute together, each stream's in their order."""
+        if self.group == 1:
+            return [[place] for place in range(len(windows))]
+        turns: dict[int, int] = {}
+        shapes: dict[tuple[int, ...], list[int]] = {}
+        for place, window in enumerate(windows):
+            turn = turns[id(window.past)] = turns.get(id(window.past), -1) + 1
+            started = turn > 0 or window.past.kept is not None
+            shape = (turn, len(window.rows), window.settled, window.last, started)
+            shapes.setdefault(shape, []).append(place)
+        return [
+            places[start : start + size]
+            for (_, rows, *_), places in sorted(shapes.items(), key=lambda item: item[0])
+            for size in (self.group if rows <= _GROUPED_TOKENS else 1,)
+            for start in range(0, len(places), size)
+        ]
+
+    def _decoded(self, windows: Sequence[Window]) -> list[Samples]:
+        """Windows of one shape; those that are missing to a group are computed for nobody."""
+        first = windows[0]
+        frames = first.settled * TOKEN_FRAMES
+        grouped = self.group > 1 and len(first.rows) <= _GROUPED_TOKENS
+        filled = [*windows, *[first] * (self.group - len(windows))] if grouped else list(windows)
+        kept = [_kept(window) for window in filled]
+        mel_past = Past(_joined([each.mel for each in kept], grouped), frames)
+        audio_past = Past(_joined([each.audio for each in kept], grouped), frames)
         spectra = frames + self.vocos.overlap // 2
-        rows = self._rows(window.rows)
-        mel = self.mel(rows, mel_past, min(len(rows) * TOKEN_FRAMES, spectra + self.vocos.margin))
-        samples = window.settled * TOKEN_SAMPLES
-        if window.last:
+        tensors = [self._rows(window.rows) for window in filled]
+        rows = torch.stack(tensors) if grouped else tensors[0]
+        wanted = min(len(first.rows) * TOKEN_FRAMES, spectra + self.vocos.margin)
+        mel = self.mel(rows, mel_past, wanted)
+        samples = first.settled * TOKEN_SAMPLES
+        if first.last:
             samples -= TOKEN_SAMPLES // TOKEN_FRAMES
-        audio = self.vocos(mel, audio_past, min(len(mel), spectra), samples)
-        stream.position += window.settled
-        stream.kept = None if window.last else _Kept(mel_past.left, audio_past.left)
-        result: Samples = audio.cpu().numpy()
-        return result
+        audio = self.vocos(mel, audio_past, min(mel.shape[-2], spectra), samples).cpu()
+        for index, window in enumerate(windows):
+            window.past.position += window.settled
+            left = _Kept(_taken(mel_past, index, grouped), _taken(audio_past, index, grouped))
+            window.past.kept = None if window.last else left
+        return list(audio.numpy()[: len(windows)]) if grouped else [audio.numpy()]
 
     def _rows(self, rows: Rows) -> Tensor:
         tensor = torch.from_numpy(np.ascontiguousarray(rows)).to(self.mel.device)
@@ -98,3 +139,21 @@ class _Kept:
 
     mel: list[Tensor] | None
     audio: list[Tensor] | None
+
+
+def _kept(window: Window) -> _Kept:
+    kept = window.past.kept
+    return kept if isinstance(kept, _Kept) else _Kept(None, None)
+
+
+def _joined(kept: Sequence[list[Tensor] | None], grouped: bool) -> list[Tensor] | None:
+    """What streams of one group remember, stacked; all of them have begun, or none has."""
+    begun = [each for each in kept if each is not None]
+    if not begun:
+        return None
+    return [torch.stack(each) for each in zip(*begun, strict=True)] if grouped else begun[0]
+
+
+def _taken(past: Past, index: int, grouped: bool) -> list[Tensor]:
+    """A stream's own part, which keeps nothing of the others in memory."""
+    return [each[index].clone() for each in past.left] if grouped else past.left

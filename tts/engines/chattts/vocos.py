@@ -50,14 +50,14 @@ class Vocos:
         """Mel (t, mels) of a window to its first `samples`, from the first `wanted` frames."""
         frames = self._embed(mel, past)
         frames = functional.layer_norm(
-            frames, frames.shape[1:], self._gain, self._shift, _NORM_EPSILON
+            frames, frames.shape[-1:], self._gain, self._shift, _NORM_EPSILON
         )
         frames = blocks_run(self._blocks, frames, past, wanted)
-        frames = functional.layer_norm(frames, frames.shape[1:], eps=_NORM_EPSILON)
+        frames = functional.layer_norm(frames, frames.shape[-1:], eps=_NORM_EPSILON)
         spectrum = functional.linear(frames, self._head, self._head_bias)
         bins = self._config.n_fft // 2 + 1
-        loudness = torch.exp(spectrum[:, :bins]).clamp(max=_MOST_MAGNITUDE)
-        waves = torch.fft.irfft(torch.polar(loudness, spectrum[:, bins:]), self._config.n_fft)
+        loudness = torch.exp(spectrum[..., :bins]).clamp(max=_MOST_MAGNITUDE)
+        waves = torch.fft.irfft(torch.polar(loudness, spectrum[..., bins:]), self._config.n_fft)
         return self._added(waves * self._window, past, samples)
 
     def _added(self, waves: Tensor, past: Past, samples: int) -> Tensor:
@@ -68,17 +68,20 @@ class Vocos:
         """
         before = self.overlap // 2 - 1
         whole = past.extended(waves, before, 0)
-        weights = self._window.square().repeat(len(whole), 1)
+        weights = self._window.square().repeat(whole.shape[-2], 1)
         if not past.started:
             weights[:before] = 0.0
         start = before * self._config.hop + self._config.n_fft // 2
-        total, weight = (self._laid(rows)[start : start + samples] for rows in (whole, weights))
+        total, weight = (
+            self._laid(rows)[..., start : start + samples] for rows in (whole, weights)
+        )
         return total / weight
 
     def _laid(self, rows: Tensor) -> Tensor:
         """Rows (t, n_fft) laid over each other, one hop apart."""
         hop = self._config.hop
-        laid = rows.new_zeros(len(rows) + self.overlap - 1, hop)
+        *stacked, count, _ = rows.shape
+        laid = rows.new_zeros(*stacked, count + self.overlap - 1, hop)
         for part in range(self.overlap):
-            laid[part : part + len(rows)] += rows[:, part * hop : (part + 1) * hop]
-        return laid.flatten()
+            laid[..., part : part + count, :] += rows[..., part * hop : (part + 1) * hop]
+        return laid.flatten(-2)

@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.tts.engines.chattts.random_gpt import (
-    TINY,
-    inputs_random,
-    llama_hidden,
-    weights_random,
+from tests.tts.engines.chattts.random_gpt import TINY, llama_hidden, weights_random
+from tests.tts.engines.chattts.row_independence import (
+    LENGTH,
+    POSITIONS,
+    SEQUENCES,
+    SLOTS,
+    independence_check,
+    sequence_compute,
 )
-from tts.engines.chattts.backend import CacheShape, Floats, Precision
+from tts.engines.chattts.backend import CacheShape, Precision
 from tts.engines.chattts.torch_backend import ROW_BY_ROW, TorchBackend
-
-SLOTS, POSITIONS, LENGTH = 6, 24, 20
-SEQUENCES = [inputs_random(TINY, LENGTH, seed) for seed in range(SLOTS)]
 
 
 def backend_make(precision: Precision = Precision.FP32, threads: int = 1) -> TorchBackend:
@@ -36,21 +36,6 @@ def backend(request: pytest.FixtureRequest) -> Iterator[TorchBackend]:
     backend = backend_make(request.param)
     yield backend
     backend.close()
-
-
-def sequence_compute(
-    backend: TorchBackend, inputs: Floats, slot: int, sizes: list[int]
-) -> tuple[Floats, Floats]:
-    """Hidden states and logits of one sequence, computed alone in parts of `sizes` rows."""
-    hidden, logits, start = [], [], 0
-    for size in sizes:
-        positions = np.arange(start, start + size, dtype=np.int32)
-        slots = np.full(size, slot, np.int32)
-        state, scores = backend.forward(inputs[start : start + size], slots, positions, size)
-        hidden.append(state.copy())
-        logits.append(scores.copy())
-        start += size
-    return np.concatenate(hidden), np.concatenate(logits)
 
 
 def test_hidden_states_and_logits_are_those_of_transformers() -> None:
@@ -81,43 +66,6 @@ def test_a_row_is_the_same_with_threads() -> None:
     backend = backend_make(threads=2)
     for seed in range(3):
         independence_check(backend, seed)
-
-
-def independence_check(backend: TorchBackend, seed: int) -> None:
-    """Sequences in random slots advance by random chunks, in random order within a call."""
-    random = np.random.default_rng(seed)
-    count = int(random.integers(1, SLOTS + 1))
-    slots = random.permutation(SLOTS)[:count]
-    done = np.zeros(count, int)
-    hidden = np.zeros((count, LENGTH, TINY.hidden), np.float32)
-    logits: dict[tuple[int, int], Floats] = {}
-    while done.min() < LENGTH:
-        rows: list[tuple[int, int]] = []
-        for index in random.permutation(count):
-            most = min(LENGTH - done[index], backend.max_rows - len(rows), 9)
-            size = int(random.integers(0, most + 1))
-            rows += [(index, done[index] + step) for step in range(size)]
-            done[index] += size
-        if not rows:
-            continue
-        random.shuffle(rows)
-        heads = int(random.integers(0, len(rows) + 1))
-        states, scores = backend.forward(
-            np.stack([SEQUENCES[index][position] for index, position in rows]),
-            np.array([slots[index] for index, _ in rows], np.int32),
-            np.array([position for _, position in rows], np.int32),
-            heads,
-        )
-        for place, (index, position) in enumerate(rows):
-            hidden[index, position] = states[place]
-        for place in range(heads):
-            logits[rows[place]] = scores[place].copy()
-    for index in range(count):
-        alone, alone_logits = sequence_compute(backend, SEQUENCES[index], 0, [1] * LENGTH)
-        np.testing.assert_array_equal(hidden[index], alone)
-        for (other, position), row in logits.items():
-            if other == index:
-                np.testing.assert_array_equal(row, alone_logits[position])
 
 
 def test_a_slot_used_again_knows_nothing_of_its_past() -> None:

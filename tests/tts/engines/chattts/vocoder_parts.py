@@ -35,14 +35,19 @@ class Parts:
         return cls(Checkpoint.open(folder).config, *files)
 
     def vocoder(
-        self, precision: Precision = Precision.FP32, *, codes: bool = False, threads: int = 1
+        self,
+        precision: Precision = Precision.FP32,
+        *,
+        codes: bool = False,
+        threads: int = 1,
+        group: int = 1,
     ) -> Vocoder:
         """For hidden states, or for audio tokens."""
         build, blob = (
             (MelDecoder.from_dvae, self.dvae) if codes else (MelDecoder.from_decoder, self.decoder)
         )
         mel = build(blob, self.config, "cpu", precision)
-        return Vocoder(mel, Vocos(self.vocos, self.config.vocos, "cpu", precision), threads)
+        return Vocoder(mel, Vocos(self.vocos, self.config.vocos, "cpu", precision), threads, group)
 
     def hidden(self, tokens: int, seed: int = 0) -> Floats:
         random = np.random.default_rng(seed)
