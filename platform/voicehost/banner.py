@@ -30,7 +30,11 @@ async def banner(environment: Environment) -> str:
 Speak:
   curl -s {base}/v1/audio/speech -H "Authorization: Bearer {key}" \\
     -H "Content-Type: application/json" \\
-    -d '{{"model": "tts-1", "voice": "alloy", "input": "Hello! 你好，欢迎。"}}' -o hello.mp3
+    -d '{{"model": "tts-1", "voice": "alloy", "input": "Hello, and welcome to Voicehost."}}' \\
+    -o hello.mp3
+
+Chinese, and both in one sentence, are spoken, too, such as "Hello! 你好，欢迎。":
+the first time takes some seconds, while the Chinese voices are loaded.
 """
 
 

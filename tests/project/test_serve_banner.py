@@ -2,6 +2,8 @@
 
 import asyncio
 import io
+import json
+import re
 
 import pytest
 
@@ -20,6 +22,9 @@ async def test_it_tells_the_addresses_and_a_line_that_speaks(
     text = await banner.banner(environment_read())
     assert "Voicehost is ready." in text
     assert "curl -s http://" in text
+    # What is printed to be copied is answered at once, also by a platform that has just started.
+    (asked,) = re.findall(r"-d '(.*)'", text)
+    assert json.loads(asked)["input"].isascii()
     assert list(answers) == []
 
 
