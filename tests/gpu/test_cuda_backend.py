@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from tests.gpu.cuda import CUDA, MB, needs_cuda
+from tests.tts.engines.chattts.numbers import relative_error
 from tests.tts.engines.chattts.random_gpt import TINY, inputs_random, weights_random
 from tests.tts.engines.chattts.row_independence import (
     LENGTH,
@@ -57,8 +58,7 @@ def test_it_computes_what_the_cpu_computes(precision: Precision) -> None:
     found = sequence_compute(backend, SEQUENCES[0], 3, [7, 1, 1, 11])
     expected = sequence_compute(cpu, SEQUENCES[0], 0, [LENGTH])
     for one, other in zip(found, expected, strict=True):
-        relative = np.sqrt(np.mean((one - other) ** 2) / np.mean(other**2))
-        assert relative < ERRORS[precision]
+        assert relative_error(one, other) < ERRORS[precision]
     backend.close()
 
 

@@ -20,7 +20,7 @@ from tts.engines.chattts.config import GptConfig
 from tts.engines.chattts.device_memory import DeviceMemory, memory_guard, memory_release
 from tts.engines.chattts.graphs import Replay, Runner, runner_create
 from tts.engines.chattts.linear import half_dtype
-from tts.engines.chattts.llama import Llama, rows_check
+from tts.engines.chattts.llama import Llama, cache_check, rows_check, rows_probe
 from tts.engines.chattts.row_attention import row_attention
 
 logger = logging.getLogger(__name__)
@@ -29,7 +29,6 @@ BUCKETS: Final = (8, 16, 32, 64)
 """Numbers of rows that are computed at once; the last is the one all others are held against."""
 _PREFILL: Final = 32
 """Rows of a call beside one of every slot, so that prompts advance while all slots speak."""
-_SEED: Final = 1
 
 
 @dataclass(slots=True)
@@ -73,10 +72,7 @@ class CudaBackend:
 
         Nothing stays on the device when it raises.
         """
-        if cache.positions > config.positions:
-            raise ValueError(
-                f"a slot of {cache.positions} positions, the model has {config.positions}"
-            )
+        cache_check(cache, config)
         self.cache = cache
         self.stable = stable
         self.max_rows = cache.slots + _PREFILL
@@ -250,16 +246,10 @@ class CudaBackend:
             device.host_logits[part].copy_(device.logits[:rows], non_blocking=True)
 
     def _drop_unlike(self, device: _Device, widest: int) -> None:
-        """Keep the buckets that give, for every row and place, the widest one's bits.
-
-        No result depends on data but through rounding, so random numbers show any difference
-        in the order of sums.
-        """
-        random = np.random.Generator(np.random.Philox(_SEED))
-        count = min(widest, self.cache.slots * self.cache.positions)
-        inputs = random.standard_normal((count, self._config.hidden), dtype=np.float32)
+        """Keep the buckets that give, for every row and place, the widest one's bits."""
+        inputs, slots, positions, random = rows_probe(self.cache, self._config, widest)
+        count = len(inputs)
         order = np.arange(count, dtype=np.int32)
-        slots, positions = order % self.cache.slots, order // self.cache.slots
         expected = self._tried(device, inputs, slots, positions, order)
         for rows in list(self._replays):
             for start in range(0, count, rows):

@@ -135,6 +135,28 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return x * cos + torch.cat((-second, first), dim=-1) * sin
 
 
+def cache_check(cache: CacheShape, config: GptConfig) -> None:
+    """Raise ValueError where a slot holds more positions than the model has."""
+    if cache.positions > config.positions:
+        raise ValueError(f"a slot of {cache.positions} positions, the model has {config.positions}")
+
+
+def rows_probe(
+    cache: CacheShape, config: GptConfig, most: int
+) -> tuple[Floats, Ints, Ints, np.random.Generator]:
+    """Up to `most` rows of random inputs (n, h), with their slots and positions (n,).
+
+    For a backend that finds out which numbers of rows give the same bits: no result depends on
+    data but through rounding, so random numbers show any difference in the order of sums.
+    The generator goes on where the inputs ended.
+    """
+    random = np.random.Generator(np.random.Philox(1))
+    count = min(most, cache.slots * cache.positions)
+    inputs = random.standard_normal((count, config.hidden), dtype=np.float32)
+    order = np.arange(count, dtype=np.int32)
+    return inputs, order % cache.slots, order // cache.slots, random
+
+
 def rows_check(
     inputs: Floats,
     slots: Ints,

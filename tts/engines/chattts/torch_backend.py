@@ -12,7 +12,7 @@ from torch import Tensor
 
 from tts.engines.chattts.backend import CacheShape, Floats, GptWeights, Ints, Precision
 from tts.engines.chattts.config import GptConfig
-from tts.engines.chattts.llama import Llama, rows_check
+from tts.engines.chattts.llama import Llama, cache_check, rows_check, rows_probe
 
 _ALIGNED: Final = 16
 """Positions of a slot are rounded up to it, so that every slot begins on a cache line."""
@@ -41,10 +41,7 @@ class TorchBackend:
         max_rows: int = 64,
         stable: bool = True,
     ) -> None:
-        if cache.positions > config.positions:
-            raise ValueError(
-                f"a slot of {cache.positions} positions, the model has {config.positions}"
-            )
+        cache_check(cache, config)
         self.cache = cache
         self.max_rows = max_rows
         self._threads = threads
@@ -126,15 +123,11 @@ class TorchBackend:
     def _find_granule(self) -> int:
         """The first granule at which every row is the same in all sizes and at all places.
 
-        No result depends on data but through rounding, so random numbers show any difference
-        in the order of sums; one layer has every shape.
+        One layer has every shape.
         """
         torch.set_num_threads(self._threads)
-        random = np.random.Generator(np.random.Philox(1))
-        rows = min(self.max_rows, self.cache.slots * self.cache.positions)
-        inputs = random.standard_normal((rows, self._config.hidden), dtype=np.float32)
-        order = np.arange(rows, dtype=np.int32)
-        slots, positions = order % self.cache.slots, order // self.cache.slots
+        inputs, slots, positions, random = rows_probe(self.cache, self._config, self.max_rows)
+        rows = len(inputs)
         found = ROW_BY_ROW
         for granule in _GRANULES:
             hidden, logits = (

@@ -52,11 +52,6 @@ def decoder_reference(weights: GptWeights, config: GptConfig, inputs: Floats) ->
     return norm(hidden, weights.norm)
 
 
-def relative_error(found: Floats, wanted: Floats | Doubles) -> float:
-    """Root mean square of the difference over that of what is wanted."""
-    return float(np.sqrt(np.mean((found - wanted) ** 2) / np.mean(wanted**2)))
-
-
 def native_backend(
     precision: Precision = Precision.FP32,
     *,
@@ -102,7 +97,6 @@ __all__ = [
     "decoder_reference",
     "inputs_random",
     "native_backend",
-    "relative_error",
     "sequence_run",
     "weights_random",
 ]

@@ -1,8 +1,13 @@
-"""Sequences computed in parts, and the check that a backend's rows know nothing of each other."""
+"""Sequences computed in parts, and the checks that every backend has to pass."""
 
 import numpy as np
 
-from tests.tts.engines.chattts.random_gpt import TINY, inputs_random
+from tests.tts.engines.chattts.random_gpt import (
+    TINY,
+    inputs_random,
+    llama_hidden,
+    weights_random,
+)
 from tts.engines.chattts.backend import Floats, GptBackend
 
 SLOTS, POSITIONS, LENGTH = 6, 24, 20
@@ -22,6 +27,14 @@ def sequence_compute(
         logits.append(scores.copy())
         start += size
     return np.concatenate(hidden), np.concatenate(logits)
+
+
+def transformers_check(backend: GptBackend) -> None:
+    """A sequence in chunks has the hidden states and logits of transformers' LlamaModel."""
+    hidden, logits = sequence_compute(backend, SEQUENCES[0], 2, [7, 1, 1, 11])
+    expected = llama_hidden(weights_random(), TINY, SEQUENCES[0])
+    np.testing.assert_allclose(hidden, expected, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(logits, expected @ weights_random().heads.T, atol=1e-5, rtol=0)
 
 
 def independence_check(backend: GptBackend, seed: int) -> None:

@@ -8,7 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.tts.engines.chattts.random_gpt import TINY, inputs_random, llama_hidden, weights_random
+from tests.tts.engines.chattts.numbers import relative_error
+from tests.tts.engines.chattts.random_gpt import TINY, inputs_random, weights_random
 from tests.tts.engines.chattts.row_independence import (
     LENGTH,
     POSITIONS,
@@ -16,6 +17,7 @@ from tests.tts.engines.chattts.row_independence import (
     SLOTS,
     independence_check,
     sequence_compute,
+    transformers_check,
 )
 from tts.engine.errors import VersionUnavailable
 from tts.engines.chattts import backends, cuda_backend
@@ -48,10 +50,7 @@ def backend() -> Iterator[CudaBackend]:
 
 
 def test_hidden_states_and_logits_are_those_of_transformers(backend: CudaBackend) -> None:
-    hidden, logits = sequence_compute(backend, SEQUENCES[0], 2, [7, 1, 1, 11])
-    expected = llama_hidden(weights_random(), TINY, SEQUENCES[0])
-    np.testing.assert_allclose(hidden, expected, atol=1e-5, rtol=0)
-    np.testing.assert_allclose(logits, expected @ weights_random().heads.T, atol=1e-5, rtol=0)
+    transformers_check(backend)
 
 
 @pytest.mark.parametrize(
@@ -60,8 +59,7 @@ def test_hidden_states_and_logits_are_those_of_transformers(backend: CudaBackend
 def test_lower_precision_stays_close(precision: Precision, error: float) -> None:
     hidden, _ = sequence_compute(backend_make(precision), SEQUENCES[0], 0, [LENGTH])
     exact, _ = sequence_compute(backend_make(), SEQUENCES[0], 0, [LENGTH])
-    relative = np.sqrt(np.mean((hidden - exact) ** 2) / np.mean(exact**2))
-    assert 1e-4 < relative < error
+    assert 1e-4 < relative_error(hidden, exact) < error
 
 
 def test_it_computes_what_the_torch_backend_computes(backend: CudaBackend) -> None:

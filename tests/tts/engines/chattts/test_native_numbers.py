@@ -8,10 +8,10 @@ from tests.tts.engines.chattts.native_reference import (
     decoder_reference,
     inputs_random,
     native_backend,
-    relative_error,
     sequence_run,
     weights_random,
 )
+from tests.tts.engines.chattts.numbers import relative_error
 from tts.engines.chattts.backend import CacheShape, Floats, Precision
 from tts.engines.chattts.native.binding import InstructionSet
 

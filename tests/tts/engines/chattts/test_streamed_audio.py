@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.tts.engines.chattts.vocoder_parts import Parts, relative_error, streamed
+from tests.tts.engines.chattts.numbers import relative_error
+from tests.tts.engines.chattts.vocoder_parts import Parts, streamed
 from tts.engine.request import Profile
 from tts.engines.chattts.random_checkpoint import RandomCheckpoint, Size
 from tts.engines.chattts.windows import PLANS, WindowPlan

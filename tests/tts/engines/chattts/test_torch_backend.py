@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.tts.engines.chattts.random_gpt import TINY, llama_hidden, weights_random
+from tests.tts.engines.chattts.numbers import relative_error
+from tests.tts.engines.chattts.random_gpt import TINY, weights_random
 from tests.tts.engines.chattts.row_independence import (
     LENGTH,
     POSITIONS,
@@ -15,6 +16,7 @@ from tests.tts.engines.chattts.row_independence import (
     SLOTS,
     independence_check,
     sequence_compute,
+    transformers_check,
 )
 from tts.engines.chattts.backend import CacheShape, Precision
 from tts.engines.chattts.torch_backend import ROW_BY_ROW, TorchBackend
@@ -39,11 +41,7 @@ def backend(request: pytest.FixtureRequest) -> Iterator[TorchBackend]:
 
 
 def test_hidden_states_and_logits_are_those_of_transformers() -> None:
-    backend = backend_make()
-    hidden, logits = sequence_compute(backend, SEQUENCES[0], 2, [7, 1, 1, 11])
-    expected = llama_hidden(weights_random(), TINY, SEQUENCES[0])
-    np.testing.assert_allclose(hidden, expected, atol=1e-5, rtol=0)
-    np.testing.assert_allclose(logits, expected @ weights_random().heads.T, atol=1e-5, rtol=0)
+    transformers_check(backend_make())
 
 
 @pytest.mark.parametrize(
@@ -52,8 +50,7 @@ def test_hidden_states_and_logits_are_those_of_transformers() -> None:
 def test_lower_precision_stays_close(precision: Precision, error: float) -> None:
     hidden, _ = sequence_compute(backend_make(precision), SEQUENCES[0], 0, [LENGTH])
     exact, _ = sequence_compute(backend_make(), SEQUENCES[0], 0, [LENGTH])
-    relative = np.sqrt(np.mean((hidden - exact) ** 2) / np.mean(exact**2))
-    assert 1e-4 < relative < error
+    assert 1e-4 < relative_error(hidden, exact) < error
 
 
 @settings(max_examples=30, deadline=None)

@@ -72,9 +72,3 @@ def streamed(vocoder: Vocoder, plan: WindowPlan, rows: Rows, steps: Iterable[int
     for window in stream.finish():
         audio += vocoder.decode([window])
     return np.concatenate(audio)
-
-
-def relative_error(samples: Samples, reference: Samples) -> float:
-    """Root mean square of the difference, relative to the reference's."""
-    difference = np.square(samples - reference, dtype=np.float64).mean()
-    return float(np.sqrt(difference / np.square(reference, dtype=np.float64).mean()))
