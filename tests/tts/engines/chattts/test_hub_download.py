@@ -67,7 +67,7 @@ def test_download_is_the_checkpoint(
     assert folder == tmp_path / "models" / "owner--name" / COMMIT
     there, here = chattts_manifest(chattts_tiny), chattts_manifest(folder)
     assert [shard.sha256 for shard in here.shards] == [shard.sha256 for shard in there.shards]
-    assert "Fetching 10 files" in capfd.readouterr().err
+    assert "Fetching 10 files: 100%" in capfd.readouterr().err
     assert not (folder / "README.md").exists()
     assert not (folder / "asset" / "GPT.pt").exists()
     before = len(hub.served)
