@@ -17,9 +17,10 @@ from tenants.forms import LinesField
 from tenants.models import Tenant
 from tts.audio.reading import FORMATS
 from tts.engine.errors import EngineError
+from tts.engines.chattts import ENGINE as CHATTTS
 from tts.errors import RecordingTooBig, VoiceInvalid
 from tts.models import Voice, VoiceOrigin
-from tts.selectors import CHATTTS, speaker_space
+from tts.selectors import speaker_space
 from tts.services.voice_material import (
     MAX_RECORDING_BYTES,
     MAX_SEED,

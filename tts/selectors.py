@@ -11,6 +11,7 @@ from models_registry.manifest import Manifest
 from models_registry.models import ModelVersion
 from models_registry.states import VersionState
 from tts.engine.request import VoicePart, VoiceSpec
+from tts.engines.chattts import ENGINE as CHATTTS
 from tts.engines.chattts.config_json import config_from_json
 from tts.engines.chattts.speaker import SpeakerStatistics
 from tts.engines.shards import LocalShards
@@ -19,7 +20,6 @@ from tts.models import REAL_PEOPLE, Voice, VoiceOrigin
 from tts.voice_mix import NamedPart, voice_mix_parse, voice_mixed
 
 SHOWN = 12
-CHATTTS = "chattts"
 
 
 @dataclass(frozen=True, slots=True)

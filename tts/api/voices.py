@@ -19,9 +19,9 @@ from tts.api.schemas import (
     VoiceQuery,
 )
 from tts.api.voice_body import voice_body, voice_body_schema
+from tts.engines.chattts import ENGINE as CHATTTS
 from tts.errors import VoiceNotFound, VoicesNotTaken
 from tts.selectors import (
-    CHATTTS,
     VoiceInfo,
     speaker_space,
     voice_info,

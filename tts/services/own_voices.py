@@ -6,9 +6,10 @@ from uuid import UUID
 from django.db import transaction
 
 from tenants.models import Tenant
+from tts.engines.chattts import ENGINE as CHATTTS
 from tts.errors import VoiceLimit, VoiceTaken
 from tts.models import Voice
-from tts.selectors import CHATTTS, SpeakerSpace
+from tts.selectors import SpeakerSpace
 from tts.services.voice_material import VoiceSource, voice_payload
 from tts.services.voices import VoiceDraft, voice_create
 

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tts.engines.chattts import ENGINE as CHATTTS
 from tts.text.segment import Language, Segment
 from tts.text.split import Segmenter, iter_segments
 from tts.text.split_config import SplitConfig, SplitMode
 from tts.text.validate import text_validate
 
-LATER_MIN_CHARS = {"chattts": 75}
+LATER_MIN_CHARS = {CHATTTS: 75}
 """Engines that speak short texts badly: about five seconds, or 21 Chinese characters."""
 
 

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from tts.engine.event import AudioChunk, FinishReason, SpeechFinished
 from tts.engine.request import Priority, Profile, SpeechRequest
+from tts.engines.kokoro.manifest import ENGINE as KOKORO
 from tts.gateway.local import InProcessGateway
 from tts.local import LocalModel, local_gateway, local_model, segments_ready
 from tts.speech.splitter import PlatformSplitter
@@ -60,9 +61,9 @@ class EngineSide:
         )
 
 
-def segments_of(text: str, engine: str = "kokoro") -> tuple[Segment, ...]:
+def segments_of(text: str) -> tuple[Segment, ...]:
     """The text as the platform's splitter cuts it."""
-    return tuple(PlatformSplitter().segments(text, None, None, engine))
+    return tuple(PlatformSplitter().segments(text, None, None, KOKORO))
 
 
 @asynccontextmanager

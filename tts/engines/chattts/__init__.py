@@ -1,5 +1,7 @@
 """ChatTTS: its weights and modules, our step loop."""
 
+ENGINE = "chattts"
+"""Its name among engines."""
 SAMPLE_RATE = 24_000
 """Hz, of Vocos' output."""
 TOKEN_SAMPLES = 512

@@ -28,7 +28,6 @@ from tts.engines.chattts.config_json import config_from_json
 from tts.engines.chattts.decoding import AudioDecoding, Decoding, TextDecoding
 from tts.engines.chattts.generation import Generation, GenerationRefused, Kind, Prompt
 from tts.engines.chattts.loop import StepLoop
-from tts.engines.chattts.mel_decoder import MelDecoder
 from tts.engines.chattts.profile import profile_settings
 from tts.engines.chattts.random_stream import StreamKey
 from tts.engines.chattts.recording import RecordingEncoder
@@ -37,7 +36,6 @@ from tts.engines.chattts.script import script
 from tts.engines.chattts.speech import SILENCE, Speech, Take
 from tts.engines.chattts.tokens import Vocabulary
 from tts.engines.chattts.vocoder import Vocoder
-from tts.engines.chattts.vocos import Vocos
 from tts.engines.chattts.weights import embeddings, text_head
 from tts.text.segment import Language, Segment
 
@@ -112,14 +110,7 @@ class ChatTtsEngine:
         self._vocoder = shards.resident(
             "decoder",
             f"chattts-vocoder-{settings.vocoder}-{device.name}-{device.threads}",
-            lambda: Vocoder(
-                MelDecoder.from_decoder(
-                    shards.read("decoder"), model, device.name, settings.vocoder
-                ),
-                Vocos(shards.read("vocos"), model.vocos, device.name, settings.vocoder),
-                device.threads,
-                settings.vocoder_group,
-            ),
+            lambda: Vocoder.load(shards, model, device, settings.vocoder, settings.vocoder_group),
         )
         self._casting = Casting(
             config.hidden,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tts.engine.errors import VersionUnavailable
-from tts.engines.chattts import SAMPLE_RATE, layout
+from tts.engines.chattts import ENGINE, SAMPLE_RATE, layout
 from tts.engines.chattts.checkpoint import Checkpoint
 from tts.engines.chattts.config import ModelConfig
 from tts.engines.chattts.config_json import config_to_json
@@ -18,7 +18,6 @@ from tts.engines.shards import ShardSpec
 
 JsonObject = dict[str, object]
 
-ENGINE = "chattts"
 LANGUAGES = ("zh", "en")
 LICENCE = "CC-BY-NC-4.0"
 """Of the weights that ChatTTS' authors publish, and of those made from them."""

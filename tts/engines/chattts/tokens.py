@@ -29,13 +29,17 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The tokenizer of one version. `tokens` has the control tokens' ids by name, in brackets."""
+    """The tokenizer of one version.
+
+    `tokens` has the control tokens' ids by name, in brackets; `characters` those that are
+    tokens by themselves.
+    """
 
     size: int
     tokens: dict[str, int]
+    characters: frozenset[str]
     _text: Tokenizer
     _whole: Tokenizer
-    _characters: frozenset[str]
 
     @classmethod
     def read(cls, content: bytes) -> Self:
@@ -55,12 +59,7 @@ class Vocabulary:
             tokens[token] = number
         vocabulary = whole.get_vocab(with_added_tokens=True)
         characters = frozenset(word for word in vocabulary if len(word) == 1)
-        return cls(len(vocabulary), tokens, text, whole, characters)
-
-    @property
-    def characters(self) -> frozenset[str]:
-        """The characters that are tokens by themselves."""
-        return self._characters
+        return cls(len(vocabulary), tokens, characters, text, whole)
 
     @property
     def end_of_refinement(self) -> int:

@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from tts.engines.base import Samples
+from tts.engines.base import Device, Samples, Shards
 from tts.engines.chattts import TOKEN_SAMPLES
+from tts.engines.chattts.backend import Precision
 from tts.engines.chattts.compute import torch_threads
+from tts.engines.chattts.config import ModelConfig
 from tts.engines.chattts.convnext import Past
 from tts.engines.chattts.device_memory import memory_guard
 from tts.engines.chattts.mel_decoder import TOKEN_FRAMES, MelDecoder
@@ -34,6 +37,23 @@ class Vocoder:
     vocos: Vocos
     threads: int
     group: int = 1
+
+    @classmethod
+    def load(
+        cls,
+        shards: Shards,
+        model: ModelConfig,
+        device: Device,
+        precision: Precision,
+        group: int = 1,
+    ) -> Self:
+        """For hidden states; raises VersionUnavailable."""
+        return cls(
+            MelDecoder.from_decoder(shards.read("decoder"), model, device.name, precision),
+            Vocos(shards.read("vocos"), model.vocos, device.name, precision),
+            device.threads,
+            group,
+        )
 
     def decode(self, windows: Sequence[Window]) -> list[Samples]:
         """The samples of each window: 512 a settled token, 256 less at an utterance's end.

@@ -14,13 +14,11 @@ from tts.engines.chattts.config_json import config_from_json
 from tts.engines.chattts.decoding import AudioDecoding
 from tts.engines.chattts.generation import Generation, Kind, Prompt, RowStep
 from tts.engines.chattts.loop import StepLoop
-from tts.engines.chattts.mel_decoder import MelDecoder
 from tts.engines.chattts.profile import PROFILES
 from tts.engines.chattts.random_stream import StreamKey
 from tts.engines.chattts.speech import Take
 from tts.engines.chattts.tokens import Vocabulary
 from tts.engines.chattts.vocoder import Vocoder
-from tts.engines.chattts.vocos import Vocos
 from tts.engines.chattts.weights import embeddings
 from tts.engines.chattts.windows import StreamingDecoder
 
@@ -39,14 +37,9 @@ class OwnSide:
         self._vocabulary = Vocabulary.read(shards.read("tokenizer"))
         self._tables = embeddings(model.gpt, shards.read("embed"))
         cache = CacheShape(most_rows, settings.cache.positions)
-        self._backend = backend_create(
-            shards, model.gpt, cache, settings.precision, Device("cpu", threads)
-        )
-        self._vocoder = Vocoder(
-            MelDecoder.from_decoder(shards.read("decoder"), model, "cpu", settings.vocoder),
-            Vocos(shards.read("vocos"), model.vocos, "cpu", settings.vocoder),
-            threads,
-        )
+        device = Device("cpu", threads)
+        self._backend = backend_create(shards, model.gpt, cache, settings.precision, device)
+        self._vocoder = Vocoder.load(shards, model, device, settings.vocoder)
 
     def speak(self, texts: Sequence[str], tokens: int, seconds: float = math.inf) -> Pace:
         """Speak the texts together, `tokens` of each; fewer where that takes over `seconds`."""
