@@ -19,7 +19,7 @@ import redis
 from tests.e2e.pair import until
 from tests.e2e.platform import Platform
 from tests.e2e.speech_client import PATH
-from tts.gateway.heartbeat import beat_decode
+from tts.gateway.census import workers_read_sync
 
 REQUEST: dict[str, Any] = {
     "model": "tone",
@@ -151,9 +151,7 @@ class Target:
 
     def is_idle(self) -> bool:
         """Whether the worker says that it holds no request."""
-        names = self.redis.smembers("vh:workers")
-        raw = [self.redis.get(f"vh:worker:{name.decode()}:beat") for name in names]  # type: ignore[union-attr]
-        beats = [beat for value in raw if isinstance(value, bytes) and (beat := beat_decode(value))]
+        beats = workers_read_sync(self.redis)
         return bool(beats) and not any(beat.active or beat.waiting for beat in beats)
 
     def log(self) -> str:

@@ -18,7 +18,8 @@ import redis
 from tests.e2e.console import Console
 from tests.e2e.platform import Platform, platform_running
 from tests.e2e.without_voices import python_path_without_voices
-from tts.gateway.heartbeat import WorkerBeat, beat_decode
+from tts.gateway.census import workers_read_sync
+from tts.gateway.heartbeat import WorkerBeat
 
 T = TypeVar("T")
 
@@ -76,12 +77,9 @@ class Pair:
         """What every request needs."""
         return {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
 
-    def beats(self) -> list[WorkerBeat]:
+    def beats(self) -> tuple[WorkerBeat, ...]:
         """What the live workers last said."""
-        names = sorted(self.redis.smembers("vh:workers"))  # type: ignore[arg-type]
-        raw = [self.redis.get(f"vh:worker:{name.decode()}:beat") for name in names]
-        found = [beat_decode(value) for value in raw if isinstance(value, bytes)]
-        return [beat for beat in found if beat is not None]
+        return workers_read_sync(self.redis)
 
     def is_whole(self) -> bool:
         """Whether both workers can speak everything and do nothing, and both web processes run."""

@@ -7,10 +7,9 @@ import httpx
 import pytest
 
 from tests.e2e.admin_browser import ANSWER_MS, Admin, browser_running, in_force
-from tests.e2e.platform import Platform, platform_running
-from tests.e2e.without_voices import python_path_without_voices
+from tests.e2e.chattts_weights import chattts_running
+from tests.e2e.platform import Platform
 from tests.tts.api.own_voices.material import CONSENT, TRANSCRIPT, recording
-from tts.engines.chattts.random_checkpoint import Ends, RandomCheckpoint, Size
 from voicehost.bench.stack import credentials_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("chattts"), pytest.mark.timeout(180)]
@@ -19,14 +18,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("chattts"), pytest.mark.t
 @pytest.fixture(scope="module")
 def chattts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
     """A platform that speaks with tiny random ChatTTS weights."""
-    folder = tmp_path_factory.mktemp("own-voices")
-    RandomCheckpoint(Size.TINY, ends=Ends.LIKELY).write(folder / "weights")
-    with platform_running(
-        folder / "var",
-        CHATTTS=str(folder / "weights"),
-        OMP_NUM_THREADS="1",
-        PYTHONPATH=python_path_without_voices(folder / "python"),
-    ) as platform:
+    with chattts_running(tmp_path_factory.mktemp("own-voices")) as platform:
         yield platform
 
 

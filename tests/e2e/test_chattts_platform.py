@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import redis
 
+from tests.e2e.chattts_weights import chattts_running
 from tests.e2e.pair import until
-from tests.e2e.platform import platform_running
 from tests.e2e.speech_client import SpeechClient, samples
-from tests.e2e.without_voices import python_path_without_voices
 from tts.engines.chattts.random_checkpoint import Ends, RandomCheckpoint, Size
-from tts.gateway.heartbeat import WorkerBeat, beat_decode
+from tts.gateway.census import workers_read_sync
+from tts.gateway.heartbeat import WorkerBeat
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("chattts"), pytest.mark.timeout(180)]
 
@@ -27,14 +27,7 @@ VOICE = "chattts_1"
 @pytest.fixture(scope="module")
 def chattts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SpeechClient]:
     """A client of a platform that was started with a folder of ChatTTS weights, as users do."""
-    folder = tmp_path_factory.mktemp("chattts")
-    RandomCheckpoint(Size.TINY, ends=Ends.LIKELY).write(folder / "weights")
-    with platform_running(
-        folder / "var",
-        CHATTTS=str(folder / "weights"),
-        OMP_NUM_THREADS="1",
-        PYTHONPATH=python_path_without_voices(folder / "python"),
-    ) as platform:
+    with chattts_running(tmp_path_factory.mktemp("chattts")) as platform:
         client = SpeechClient(platform)
         yield client
         client.close()
@@ -44,9 +37,7 @@ def beat(client: SpeechClient) -> WorkerBeat:
     """What the worker last said of itself."""
     url = (client.platform.var_dir / "run" / "redis.url").read_text()
     with redis.Redis.from_url(url) as store:
-        (name,) = store.smembers("vh:workers")
-        found = beat_decode(store.get(f"vh:worker:{name.decode()}:beat"))
-    assert found is not None
+        (found,) = workers_read_sync(store)
     return found
 
 

@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 import redis
 
-from coordination import keys
 from tests.e2e.platform import ROOT, Platform
 from tests.e2e.speech_client import RATE, Pcm, SpeechClient, floats, samples
 from tests.e2e.speech_fixtures import PACED_SECONDS, Paced
 from tts.audio.loudness import loudness_lufs
-from tts.gateway.heartbeat import beat_decode
+from tts.gateway.census import workers_read_sync
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("platform")]
 
@@ -181,12 +180,7 @@ def _active(platform: Platform) -> int:
     """The streams that the workers compute, by their heartbeats (five a second)."""
     url = (platform.var_dir / "run" / "redis.url").read_text().strip()
     with redis.Redis.from_url(url) as client:
-        beats = [
-            beat_decode(raw)
-            for worker in client.smembers(keys.WORKERS)
-            if (raw := client.get(keys.worker_beat(worker.decode()))) is not None
-        ]
-    return sum(beat.active for beat in beats if beat is not None)
+        return sum(beat.active for beat in workers_read_sync(client))
 
 
 def _segments(text: str) -> list[dict[str, int]]:
