@@ -184,8 +184,8 @@ def test_ended_connections_are_replaced(platform: Platform, server: PostgresServ
 
 
 def _another(key: str) -> str:
-    """A key of the same form that nobody has asked for."""
-    return key[:-1] + ("a" if key[-1] != "a" else "b")
+    """A key of the same form that nobody has asked for: that a key is unknown is remembered."""
+    return key[:-8] + secrets.token_hex(4)
 
 
 def _processes(platform: Platform) -> list[int]:
