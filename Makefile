@@ -86,6 +86,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-h
 
 lock: setup-dev ## Compile requirements*.in to pinned requirements*.txt
 	$(COMPILE) requirements.in -o requirements.txt
+	$(COMPILE) -c requirements.txt requirements-recogniser.in -o requirements-recogniser.txt
 	$(COMPILE) -c requirements.txt requirements-dev.in -o requirements-dev.txt
 	$(COMPILE) --no-deps --generate-hashes requirements-voices.in -o requirements-voices.txt
 	echo "-e ." >> requirements.txt

@@ -14,10 +14,17 @@ class ModelsRegistryConfig(AppConfig):
         """Have every change of what operators edit audited."""
         from auditlog.registry import auditlog
 
-        from models_registry.models import ModelVersion, Route, RouteWeight, SpeechModel
+        from models_registry.models import (
+            ModelVersion,
+            ProfileCheck,
+            Route,
+            RouteWeight,
+            SpeechModel,
+        )
 
         auditlog.register(SpeechModel)
         auditlog.register(ModelVersion, exclude_fields=["manifest"])
+        auditlog.register(ProfileCheck)
         # The buckets follow from the weights, which are audited themselves.
         auditlog.register(Route, exclude_fields=["owners", "salt", "revision"])
         auditlog.register(RouteWeight)

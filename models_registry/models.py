@@ -4,7 +4,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.db.models import F, Q
 
-from models_registry.states import VersionState
+from models_registry.states import Verdict, VersionState
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _name_validator = RegexValidator(
@@ -97,6 +97,38 @@ class Shard(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.role})"
+
+
+class ProfileCheck(models.Model):
+    """What was heard of one profile of a version when it was last listened to.
+
+    `errors` are error rates by language, such as {"zh": 0.031}, and `reference` those of the
+    same texts in full precision. `numbers` names the profile in whose number formats this one
+    is loaded since; blank: its own. Profiles are known here by their names only.
+    """
+
+    version = models.ForeignKey(ModelVersion, on_delete=models.CASCADE, related_name="checks")
+    profile = models.CharField(max_length=16)
+    verdict = models.CharField(max_length=16, choices=Verdict.choices)
+    errors = models.JSONField(default=dict)
+    reference = models.JSONField(default=dict)
+    sentences = models.PositiveIntegerField(help_text="Spoken in each language.")
+    numbers = models.CharField(max_length=16, blank=True, default="")
+    checked_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+        verbose_name = "check of a profile"
+        verbose_name_plural = "checks of profiles"
+        constraints = [
+            models.UniqueConstraint(fields=["version", "profile"], name="check_unique_in_version"),
+            models.CheckConstraint(
+                condition=Q(verdict__in=Verdict.values), name="check_verdict_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.version.key} {self.profile}: {self.verdict}"
 
 
 class Route(models.Model):

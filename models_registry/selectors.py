@@ -5,7 +5,8 @@ command needs without one end in `_sync`. All go through Channels' wrapper, whic
 drops a connection that the database has closed: `async for` on a query set does not.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from channels.db import database_sync_to_async
@@ -14,8 +15,9 @@ from coordination.epoch import ConfigCache
 from models_registry.batching import Batching
 from models_registry.errors import RouteNotFound, VersionNotFound
 from models_registry.manifest import Manifest
-from models_registry.models import ModelVersion, Route, RouteEvent, RouteWeight
+from models_registry.models import ModelVersion, ProfileCheck, Route, RouteEvent, RouteWeight
 from models_registry.split import SplitTable, bucket_of
+from models_registry.states import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +59,17 @@ class RoutedVersion:
 
 @dataclass(frozen=True, slots=True)
 class VersionSpec:
-    """What a worker needs to load a version and batch for it."""
+    """What a worker needs to load a version and batch for it.
+
+    `numbers` says of a profile, by its name, in which other's number formats it is loaded,
+    because it is not well understood in its own.
+    """
 
     key: str
     engine: str
     manifest: Manifest
     batching: Batching
+    numbers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +145,7 @@ def versions_with_weight_sync() -> tuple[VersionSpec, ...]:
     versions = (
         ModelVersion.objects.filter(weights__weight__gt=0)
         .select_related("model")
+        .prefetch_related("checks")
         .order_by("created_at", "id")
         .distinct()
     )
@@ -145,6 +153,12 @@ def versions_with_weight_sync() -> tuple[VersionSpec, ...]:
 
 
 versions_with_weight = database_sync_to_async(versions_with_weight_sync)
+
+
+def version_verdicts(version_key: str) -> dict[str, Verdict]:
+    """What was heard of a version, by profile; empty where nobody has listened."""
+    checks = ProfileCheck.objects.filter(version__key=version_key)
+    return {check.profile: Verdict(check.verdict) for check in checks}
 
 
 def route_weights(route_name: str) -> dict[str, int]:
@@ -209,6 +223,7 @@ def _spec(version: ModelVersion) -> VersionSpec:
         engine=version.model.engine,
         manifest=Manifest.from_json(version.manifest),
         batching=Batching(version.max_slots, version.max_batch, version.max_wait_ms),
+        numbers={check.profile: check.numbers for check in version.checks.all() if check.numbers},
     )
 
 

@@ -1,4 +1,4 @@
-"""The states of a version and the ways between them."""
+"""The states of a version and the ways between them, and what was heard of its profiles."""
 
 from django.db.models import TextChoices
 
@@ -43,3 +43,17 @@ _SUCCESSORS = {
     VersionState.FAILED: frozenset({VersionState.DRAFT, VersionState.RETIRED}),
     VersionState.RETIRED: frozenset(),
 }
+
+
+class Verdict(TextChoices):
+    """What a recogniser made of a version's profile.
+
+    unverified: nobody has listened; passed: it is understood as well as full precision, within
+    a point; worse: it is not, and is loaded in other numbers; unintelligible: full precision is
+    not understood itself, so that nothing can be said.
+    """
+
+    UNVERIFIED = "unverified"
+    PASSED = "passed"
+    WORSE = "worse"
+    UNINTELLIGIBLE = "unintelligible"

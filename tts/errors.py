@@ -10,6 +10,7 @@ SpeechError (`tts.speech.errors`)
     ├── RecordingTooBig a recording is a larger file than is taken (413)
     └── VoicesNotTaken  none of the caller's models speaks with own voices (403)
 ModelImportFailed       a model that cannot be imported, and why
+ModelCheckFailed        a version that cannot be listened to, and why
 """
 
 from collections.abc import Sequence
@@ -107,3 +108,7 @@ class VoicesNotTaken(VoiceError):
 
 class ModelImportFailed(Exception):
     """A model cannot be imported; the message says what is missing or wrong."""
+
+
+class ModelCheckFailed(Exception):
+    """A version cannot be listened to; the message says why."""

@@ -23,6 +23,11 @@ from tts.voice_catalogue import VoiceSeed, kokoro_voices, tone_voices
 from tts.voice_mix import voice_mix_parse, voice_mixed
 
 PATIENCE_SECONDS = 3600.0
+_PRIORITIES = {
+    Profile.REALTIME: Priority.REALTIME,
+    Profile.STANDARD: Priority.STANDARD,
+    Profile.HQ: Priority.OFFLINE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,7 @@ class LocalModel:
         return VoiceSpec(
             name=seed.name,
             engine=self.engine,
-            parts=(VoicePart(seed.speaker or seed.name),),
+            parts=(VoicePart(seed.speaker or seed.name, payload=seed.payload),),
             languages=seed.languages,
             companion=companion,
             gain_db=seed.gain_db,
@@ -80,10 +85,13 @@ def _tone_config() -> ShardSpec:
 class LocalSpeaker:
     """Speaks with one model; made by `local_speaker`."""
 
-    def __init__(self, model: LocalModel, gateway: InProcessGateway, sample_rate: int) -> None:
+    def __init__(
+        self, model: LocalModel, gateway: InProcessGateway, sample_rate: int, profile: Profile
+    ) -> None:
         self.sample_rate = sample_rate
         self._model = model
         self._gateway = gateway
+        self._profile = profile
 
     async def speak(
         self,
@@ -98,8 +106,8 @@ class LocalSpeaker:
             request_id=uuid.uuid4().hex,
             tenant_id="local",
             version=self._model.engine,
-            profile=Profile.REALTIME,
-            priority=Priority.REALTIME,
+            profile=self._profile,
+            priority=_PRIORITIES[self._profile],
             voice=self._model.voice(voice),
             speed=speed,
             seed=seed,
@@ -116,15 +124,29 @@ class LocalSpeaker:
 
 
 @asynccontextmanager
-async def local_speaker(model: LocalModel, *, threads: int = 2) -> AsyncIterator[LocalSpeaker]:
-    """A speaker whose engine is loaded; it is freed at the end. Raises VersionUnavailable."""
-    async with local_gateway(model, (Profile.REALTIME,), lanes=threads) as (gateway, sample_rate):
-        yield LocalSpeaker(model, gateway, sample_rate)
+async def local_speaker(
+    model: LocalModel,
+    profile: Profile = Profile.REALTIME,
+    *,
+    numbers: Profile | None = None,
+    threads: int = 2,
+) -> AsyncIterator[LocalSpeaker]:
+    """A speaker whose engine is loaded; it is freed at the end. Raises VersionUnavailable.
+
+    `numbers` is the profile in whose number formats it computes, if not in its own.
+    """
+    opening = local_gateway(model, (profile,), lanes=threads, numbers=numbers)
+    async with opening as (gateway, sample_rate):
+        yield LocalSpeaker(model, gateway, sample_rate, profile)
 
 
 @asynccontextmanager
 async def local_gateway(
-    model: LocalModel, profiles: Iterable[Profile], *, lanes: int
+    model: LocalModel,
+    profiles: Iterable[Profile],
+    *,
+    lanes: int,
+    numbers: Profile | None = None,
 ) -> AsyncIterator[tuple[InProcessGateway, int]]:
     """A gateway to the model in `profiles`, as a worker with `lanes` has it, and its sample rate.
 
@@ -141,7 +163,7 @@ async def local_gateway(
     sample_rate = 0
     for profile in profiles:
         engine = engine_create(model.engine)
-        engine.load(shards, Device(threads=lanes), profile, cores[0].notify)
+        engine.load(shards, Device(threads=lanes), profile, cores[0].notify, numbers)
         cores[0].engine_add(model.engine, profile, engine, BatchingConfig(max_wait_seconds=0.0))
         sample_rate = engine.traits.sample_rate
     await gateway.start()

@@ -1,6 +1,7 @@
 """Models and versions."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin
@@ -15,8 +16,8 @@ from models_registry.adminsite import ErrorsAsMessages, ModelAdmin, TabularInlin
 from models_registry.batching import Batching
 from models_registry.errors import RegistryError
 from models_registry.forms import ModelVersionForm
-from models_registry.models import ModelVersion, Shard, SpeechModel
-from models_registry.states import VersionState
+from models_registry.models import ModelVersion, ProfileCheck, Shard, SpeechModel
+from models_registry.states import Verdict, VersionState
 
 STATE_COLOURS = {
     "draft": "info",
@@ -27,6 +28,45 @@ STATE_COLOURS = {
     "retired": "default",
     "failed": "danger",
 }
+
+
+VERDICT_COLOURS = {
+    "unverified": "info",
+    "passed": "success",
+    "worse": "warning",
+    "unintelligible": "danger",
+}
+_WORST = (Verdict.UNINTELLIGIBLE, Verdict.WORSE, Verdict.PASSED)
+
+
+class ProfileCheckInline(ReadOnly, TabularInline[ProfileCheck, ModelVersion]):
+    """What a recogniser heard of each profile."""
+
+    model = ProfileCheck
+    fields = ("profile", "verdict_label", "heard", "full_precision", "loaded", "checked_at")
+    readonly_fields = fields
+    extra = 0
+    verbose_name_plural = "what was heard (manage.py model_check)"
+
+    @column("verdict", labels=VERDICT_COLOURS)
+    def verdict_label(self, check: ProfileCheck) -> str:
+        """The verdict, coloured."""
+        return check.verdict
+
+    @column("not understood")
+    def heard(self, check: ProfileCheck) -> str:
+        """Error rates by language."""
+        return _percent(check.errors)
+
+    @column("in full precision")
+    def full_precision(self, check: ProfileCheck) -> str:
+        """Error rates of the same texts in full precision."""
+        return _percent(check.reference)
+
+    @column("is loaded")
+    def loaded(self, check: ProfileCheck) -> str:
+        """In whose numbers."""
+        return f"in the numbers of {check.numbers}" if check.numbers else "in its own numbers"
 
 
 class ShardInline(ReadOnly, TabularInline[Shard, ModelVersion]):
@@ -89,7 +129,7 @@ class ModelVersionAdmin(ErrorsAsMessages, ModelAdmin[ModelVersion]):
     told_errors = (RegistryError,)
     form = ModelVersionForm
     list_display = (
-        "key", "state_label", "engine", "traffic", "max_slots", "max_batch", "max_wait_ms",
+        "key", "state_label", "heard", "engine", "traffic", "max_slots", "max_batch", "max_wait_ms",
     )  # fmt: skip
     list_filter = ("state", "model")
     list_filter_submit = True
@@ -97,13 +137,15 @@ class ModelVersionAdmin(ErrorsAsMessages, ModelAdmin[ModelVersion]):
     search_fields = ("key",)
     search_help_text = "Key, such as kokoro@1.0"
     warn_unsaved_form = True
-    readonly_fields = ("key", "engine", "failure_reason", "created_at", "manifest_pretty")
+    readonly_fields = (
+        "key", "engine", "heard", "failure_reason", "created_at", "manifest_pretty",
+    )  # fmt: skip
     fieldsets = (
-        (None, {"fields": ("key", "engine", "state", "failure_reason", "created_at")}),
+        (None, {"fields": ("key", "engine", "state", "heard", "failure_reason", "created_at")}),
         ("Batching", {"fields": ("max_slots", "max_batch", "max_wait_ms")}),
         ("Manifest", {"fields": ("manifest_pretty",)}),
     )
-    inlines = (ShardInline,)
+    inlines = (ProfileCheckInline, ShardInline)
 
     @column("state", labels=STATE_COLOURS, ordering="state")
     def state_label(self, version: ModelVersion) -> str:
@@ -116,9 +158,15 @@ class ModelVersionAdmin(ErrorsAsMessages, ModelAdmin[ModelVersion]):
         names = [weight.route.name for weight in version.weights.all() if weight.weight]
         return ", ".join(names) or "–"
 
+    @column("heard", labels=VERDICT_COLOURS)
+    def heard(self, version: ModelVersion) -> str:
+        """The worst verdict on its profiles."""
+        verdicts = {check.verdict for check in version.checks.all()}
+        return next((verdict for verdict in _WORST if verdict in verdicts), Verdict.UNVERIFIED)
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[ModelVersion]:
-        """With the routes of each."""
-        return super().get_queryset(request).prefetch_related("weights__route")
+        """With the routes and checks of each."""
+        return super().get_queryset(request).prefetch_related("weights__route", "checks")
 
     @column("engine", ordering="model__engine")
     def engine(self, version: ModelVersion) -> str:
@@ -149,6 +197,10 @@ class ModelVersionAdmin(ErrorsAsMessages, ModelAdmin[ModelVersion]):
     def has_delete_permission(self, request: HttpRequest, obj: ModelVersion | None = None) -> bool:
         """A version is retired, since the history names it."""
         return False
+
+
+def _percent(rates: Mapping[str, float]) -> str:
+    return ", ".join(f"{language} {rate:.1%}" for language, rate in rates.items()) or "–"
 
 
 def _shortened(value: object) -> object:

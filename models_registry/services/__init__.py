@@ -1,5 +1,6 @@
 """Writing to the registry. Everything here bumps the configuration epoch on commit."""
 
+from models_registry.services.checks import CheckedProfile, version_checks_set
 from models_registry.services.routes import (
     route_create,
     route_delete,
@@ -18,6 +19,7 @@ from models_registry.services.versions import (
 )
 
 __all__ = [
+    "CheckedProfile",
     "route_create",
     "route_delete",
     "route_rollback",
@@ -27,6 +29,7 @@ __all__ = [
     "speech_model_describe",
     "split_check",
     "version_batching_set",
+    "version_checks_set",
     "version_register",
     "version_sources_refresh",
     "version_transition",

@@ -105,6 +105,39 @@ def test_listeners_who_leave_free_their_slots(chattts: SpeechClient) -> None:
     until(lambda: is_idle(chattts))
 
 
+def checked(client: SpeechClient, key: str, numbers: str) -> None:
+    """Keep a verdict on `realtime` as `model_check` does; returns once the version is loaded so."""
+    log = client.platform.var_dir / "serve.log"
+    before = log.read_text().count("version_unloaded")
+    verdict = "WORSE" if numbers else "PASSED"
+    client.platform.manage(
+        "shell",
+        "-c",
+        "from django.utils import timezone\n"
+        "from models_registry.services import CheckedProfile, version_checks_set\n"
+        "from models_registry.states import Verdict\n"
+        f"found = CheckedProfile('realtime', Verdict.{verdict}, {{}}, {{}}, {numbers!r})\n"
+        f"version_checks_set({key!r}, [found], sentences=20, at=timezone.now())\n",
+    )
+    until(lambda: log.read_text().count("version_unloaded") > before)
+    until(lambda: key in beat(client).versions)
+
+
+def test_a_profile_that_is_worse_is_loaded_in_other_numbers_without_a_restart(
+    chattts: SpeechClient,
+) -> None:
+    versions = {each for each in beat(chattts).versions if each.startswith("chattts@")}
+    (key,) = versions - {"chattts@2"}  # another test's
+    int8 = chattts.pcm(TEXT, model="chattts", voice=VOICE, seed=8)
+    checked(chattts, key, "standard")
+    assert "profile_falls_back" in (chattts.platform.var_dir / "serve.log").read_text()
+    bf16 = chattts.pcm(TEXT, model="chattts", voice=VOICE, seed=8)
+    assert int8.tobytes() != bf16.tobytes()
+    checked(chattts, key, "")
+    again = chattts.pcm(TEXT, model="chattts", voice=VOICE, seed=8)
+    np.testing.assert_array_equal(int8, again)
+
+
 def test_two_versions_speak_side_by_side(chattts: SpeechClient, tmp_path: Path) -> None:
     RandomCheckpoint(Size.TINY, seed=2, ends=Ends.LIKELY).write(tmp_path / "other")
     first = chattts.pcm(TEXT, model="chattts", voice=VOICE, seed=5)

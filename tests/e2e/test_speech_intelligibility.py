@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.e2e.speech_client import RATE, SpeechClient, floats, samples
-from tests.speech.judge import ENGLISH_GATE, PINYIN_GATE, Recogniser, Samples, decode
+from tests.speech.judge import ENGLISH_GATE, PINYIN_GATE, decode
+from tts.recognition.recogniser import Recogniser, Samples
 
 pytestmark = [pytest.mark.e2e, pytest.mark.speech, pytest.mark.xdist_group("platform")]
 

@@ -7,8 +7,9 @@ import pytest
 
 from tests.e2e.speech_client import RATE, Pcm, SpeechClient, floats
 from tests.e2e.speech_fixtures import PATIENT
-from tests.speech.judge import ENGLISH_GATE, PINYIN_GATE, Recogniser
+from tests.speech.judge import ENGLISH_GATE, PINYIN_GATE
 from tts.audio.loudness import loudness_lufs
+from tts.recognition.recogniser import Recogniser
 
 pytestmark = [pytest.mark.e2e, pytest.mark.speech, pytest.mark.xdist_group("platform")]
 

@@ -177,6 +177,8 @@ def test_operator_changes_batching_and_state(route: Route, operator: Client) -> 
         "max_wait_ms": 10,
         "shards-TOTAL_FORMS": 0,
         "shards-INITIAL_FORMS": 0,
+        "checks-TOTAL_FORMS": 0,
+        "checks-INITIAL_FORMS": 0,
     }
     assert operator.post(change, data).status_code == 302
     version.refresh_from_db()
@@ -194,6 +196,8 @@ def test_state_cannot_jump(route: Route, operator: Client) -> None:
         "max_wait_ms": 50,
         "shards-TOTAL_FORMS": 0,
         "shards-INITIAL_FORMS": 0,
+        "checks-TOTAL_FORMS": 0,
+        "checks-INITIAL_FORMS": 0,
     }
     answer = operator.post(page("modelversion_change", version.pk), data)
     assert "not one of the available choices" in answer.content.decode()

@@ -13,13 +13,16 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from tts.engines.chattts.bench import original, ours
+from tts.engine.request import Profile
+from tts.engines.chattts.bench import numeric, original, ours
+from tts.engines.chattts.bench.numeric import NumericError
 from tts.engines.chattts.bench.pace import Pace
 from voicehost.bench import overhead
 from voicehost.bench.base import BenchRun, Target
 from voicehost.bench.budget import Budget, Progress
 from voicehost.bench.catalogue import BENCHES
 from voicehost.bench.chattts import ChatTtsBench
+from voicehost.bench.chattts_error import ChatTtsErrorBench
 from voicehost.bench.client import Spoken
 from voicehost.bench.crowd import CrowdFigures
 from voicehost.bench.errors import BudgetSpent
@@ -257,8 +260,40 @@ def test_chattts_ends_in_time(clock: Clock, tmp_path: Path, seconds: float) -> N
     assert bool(run.report.left_out) == (seconds < 70)
 
 
+@pytest.mark.parametrize(
+    ("seconds", "profiles"), [(4.0, 0), (6.0, 0), (13.0, 1), (18.0, 2), (60.0, 3)]
+)
+def test_chattts_error_ends_in_time(
+    clock: Clock,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: float,
+    profiles: int,
+) -> None:
+    from tts.engines.chattts.random_checkpoint import RandomCheckpoint
+
+    class Errors:
+        def __init__(self, *arguments: object, threads: int) -> None:
+            clock.now += 5
+
+        def of(self, profile: Profile) -> NumericError:
+            clock.now += 5
+            return NumericError(0.01, 0.1, 1.0, 0.0, 0.01, 0.01)
+
+    monkeypatch.setattr(numeric, "NumericErrors", Errors)
+    RandomCheckpoint().write(tmp_path)
+    run = run_of(clock, seconds, tokens=16, size="tiny", checkpoint=tmp_path)
+    try:
+        ChatTtsErrorBench().run(run)
+    except BudgetSpent as error:
+        run.report.left_out.append(str(error))
+    assert run.budget.spent <= seconds
+    assert len(run.report.results) == 6 * profiles
+    assert bool(run.report.left_out) == (profiles < 3)
+
+
 def test_no_benchmark_is_forgotten_here() -> None:
-    assert {each.name for each in BENCHES} == {"overhead", "chattts"}
+    assert {each.name for each in BENCHES} == {"overhead", "chattts", "chattts-error"}
 
 
 # -- the command ---------------------------------------------------------------------

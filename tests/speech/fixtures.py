@@ -8,19 +8,19 @@ import pytest
 from tests.requirement import missing
 
 if TYPE_CHECKING:
-    from tests.speech.judge import Recogniser
+    from tts.recognition.recogniser import Recogniser
 
 
 @pytest.fixture(scope="session")
 def recogniser() -> "Iterator[Recogniser]":
     """The recogniser that all test processes share."""
-    from tests.speech.whisper import missing_module
+    from tts.recognition.whisper import missing_module
 
     module = missing_module()
     if module is not None:
         missing(f"the Python package {module}")
-    from tests.speech.judge import Recogniser
     from tests.speech.shared import SharedTranscriber
+    from tts.recognition.recogniser import Recogniser
 
     transcriber = SharedTranscriber()
     yield Recogniser(transcriber)

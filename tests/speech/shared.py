@@ -17,8 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.speech.judge import Samples
-from tests.speech.whisper import ROOT, WhisperTranscriber, locked
+from tts.recognition.recogniser import Samples
+from tts.recognition.whisper import WhisperTranscriber, locked
+
+ROOT = Path(__file__).parents[2]
+VAR = ROOT / "var"
+CACHE = VAR / "cache" / "whisper"
 
 START_SECONDS = 30.0
 REPLY_SECONDS = 150.0
@@ -151,7 +155,7 @@ class Server:
         try:
             with self._one_at_a_time:
                 if self._transcriber is None:
-                    self._transcriber = WhisperTranscriber()
+                    self._transcriber = WhisperTranscriber(CACHE)
                 return {"text": self._transcriber.transcribe(audio, language)}
         except Exception as error:  # noqa: BLE001 - the caller is told, whatever it was
             return {"error": f"{type(error).__name__}: {error}"}

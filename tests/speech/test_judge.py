@@ -6,16 +6,10 @@ import av
 import numpy as np
 import pytest
 
-from tests.speech.judge import (
-    DecodeError,
-    Recogniser,
-    Samples,
-    decode,
-    resample,
-    syllable_errors,
-    word_errors,
-)
-from tests.speech.numerals import english_number, mandarin_number
+from tests.speech.judge import DecodeError, decode
+from tts.recognition.numerals import english_number, mandarin_number
+from tts.recognition.recogniser import Recogniser, Samples, resample
+from tts.recognition.scores import syllable_errors, word_errors
 
 
 def sine(rate: int, seconds: float = 0.5) -> Samples:
@@ -46,7 +40,7 @@ def encoded(container_format: str, codec: str, rate: int = 24_000) -> bytes:
     ],
 )
 def test_english_word_errors(expected: str, heard: str, errors: float) -> None:
-    assert word_errors(expected, heard) == errors
+    assert word_errors([expected], [heard]) == errors
 
 
 @pytest.mark.parametrize(
@@ -62,14 +56,18 @@ def test_english_word_errors(expected: str, heard: str, errors: float) -> None:
     ],
 )
 def test_chinese_syllable_errors(expected: str, heard: str, errors: float) -> None:
-    assert syllable_errors(expected, heard) == errors
+    assert syllable_errors([expected], [heard]) == errors
 
 
 def test_nothing_expected_is_a_mistake_of_the_test() -> None:
-    with pytest.raises(ValueError, match="no English words"):
-        word_errors("你好", "hello")
-    with pytest.raises(ValueError, match="no syllables"):
-        syllable_errors("...", "你好")
+    with pytest.raises(ValueError, match="nothing to be heard in '你好'"):
+        word_errors(["hello", "你好"], ["hello", "hello"])
+    with pytest.raises(ValueError, match="nothing to be heard"):
+        syllable_errors(["..."], ["你好"])
+
+
+def test_texts_count_by_their_length() -> None:
+    assert word_errors(["one", "one two three"], ["", "one two three"]) == 0.25
 
 
 @pytest.mark.parametrize(

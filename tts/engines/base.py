@@ -112,12 +112,19 @@ class SpeechEngine(Protocol):
     traits: EngineTraits
 
     def load(
-        self, shards: Shards, device: Device, profile: Profile, notify: Callable[[], None]
+        self,
+        shards: Shards,
+        device: Device,
+        profile: Profile,
+        notify: Callable[[], None],
+        numbers: Profile | None = None,
     ) -> None:
         """Make the engine ready to speak; raises VersionUnavailable.
 
         `notify` is thread-safe: UTTERANCE engines call it from their pool when
-        `step` would have something new to return.
+        `step` would have something new to return. `numbers` is the profile in whose
+        number formats to compute, where `profile` is not well understood in its own;
+        engines without such formats pay it no attention.
         """
 
     def prepare(self, segment: Segment, voice: VoiceSpec, params: SynthesisParams) -> Utterance:

@@ -57,19 +57,7 @@ class LocalShards:
     @classmethod
     def of(cls, manifest: Manifest) -> Self:
         """The shards that a registered version's manifest names."""
-        return cls(
-            [
-                ShardSpec(
-                    name=shard.name,
-                    role=shard.role,
-                    sources=shard.sources,
-                    bytes=shard.size,
-                    sha256=shard.sha256,
-                    dtype=shard.dtype,
-                )
-                for shard in manifest.shards
-            ]
-        )
+        return cls(shard_specs(manifest))
 
     def read(self, name: str) -> bytes:
         """The verified bytes of shard `name`; raises VersionUnavailable."""
@@ -110,6 +98,21 @@ class LocalShards:
         except KeyError:
             known = ", ".join(self._specs) or "none"
             raise VersionUnavailable(f"there is no shard {name!r}; there are: {known}") from None
+
+
+def shard_specs(manifest: Manifest) -> tuple[ShardSpec, ...]:
+    """The shards of a registered version, as its manifest has them."""
+    return tuple(
+        ShardSpec(
+            name=shard.name,
+            role=shard.role,
+            sources=shard.sources,
+            bytes=shard.size,
+            sha256=shard.sha256,
+            dtype=shard.dtype,
+        )
+        for shard in manifest.shards
+    )
 
 
 def source_path(source: str) -> Path | None:

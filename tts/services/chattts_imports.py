@@ -12,6 +12,7 @@ from models_registry.selectors import route_weights
 from models_registry.services import route_set
 from tts.engine.errors import EngineError
 from tts.errors import ModelImportFailed
+from tts.services.checks import unverified_line
 from tts.services.imports import ROUTES
 from tts.services.registering import (
     DESCRIPTIONS,
@@ -75,4 +76,5 @@ def chattts_speak(place: str) -> str:
                     route_set(name, {imported.key: 100}, ACTOR)
     except RegistryError as error:
         raise ModelImportFailed(error.message) from error
-    return f"Speaking with {imported.key} on {' and '.join(ROUTED)}."
+    line = f"Speaking with {imported.key} on {' and '.join(ROUTED)}."
+    return "\n".join(filter(None, (line, unverified_line(imported.key))))

@@ -48,13 +48,7 @@ class ChatTtsBench:
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Which weights, and how much is spoken."""
-        parser.add_argument(
-            "--size",
-            choices=["tiny", "small", "full"],
-            default="full",
-            help="of the random checkpoint; full is the release's (%(default)s)",
-        )
-        parser.add_argument("--checkpoint", type=Path, help="a checkpoint to use instead")
+        checkpoint_arguments(parser)
         parser.add_argument(
             "--tokens", type=int, default=128, help="of each utterance, at most (%(default)s)"
         )
@@ -64,14 +58,26 @@ class ChatTtsBench:
         if run.options["tokens"] < STREAMED_TOKENS:
             raise BenchError(f"--tokens must be at least {STREAMED_TOKENS}")
         try:
-            with _checkpoint(run) as folder:
+            with checkpoint(run) as folder:
                 Comparison(run, folder).run()
         except EngineError as error:
             raise BenchError(error.message) from error
 
 
+def checkpoint_arguments(parser: ArgumentParser) -> None:
+    """Which weights."""
+    parser.add_argument(
+        "--size",
+        choices=["tiny", "small", "full"],
+        default="full",
+        help="of the random checkpoint; full is the release's (%(default)s)",
+    )
+    parser.add_argument("--checkpoint", type=Path, help="a checkpoint to use instead")
+
+
 @contextmanager
-def _checkpoint(run: BenchRun) -> Iterator[Path]:
+def checkpoint(run: BenchRun) -> Iterator[Path]:
+    """The folder of the weights that `checkpoint_arguments` asked for."""
     given = run.options["checkpoint"]
     if given is not None:
         yield given

@@ -176,3 +176,24 @@ async def test_a_version_that_gets_its_weight_back_stays() -> None:
         await bench.change()
         assert bench.core.removed == []
         assert bench.engines.ready_versions == ("a@1", "b@1")
+
+
+async def test_other_numbers_are_loaded_once_nothing_speaks() -> None:
+    async with running(Bench("a@1")) as bench:
+        numbers = {Profile.REALTIME: Profile.STANDARD}
+        bench.registry.versions["a@1"] = Version("a@1", BatchingConfig(), None, numbers)
+        bench.listener.requests = 1
+        await bench.change()
+        bench.now += 10.0
+        await bench.change()
+        assert bench.core.removed == []
+        bench.listener.requests = 0
+        bench.now += module.RETIRE_SECONDS
+        await bench.change()
+        await eventually(lambda: bench.core.removed == ["a@1"])
+        await eventually(lambda: bench.loader.loaded.count(("a@1", Profile.REALTIME)) == 2)
+        bench.now += 10.0
+        await bench.change()
+        await bench.change()
+        assert bench.core.removed == ["a@1"]
+        assert bench.engines.ready_versions == ("a@1",)

@@ -120,7 +120,12 @@ class FakeEngine:
         self._ids = count()
 
     def load(
-        self, shards: Shards, device: Device, profile: Profile, notify: Callable[[], None]
+        self,
+        shards: Shards,
+        device: Device,
+        profile: Profile,
+        notify: Callable[[], None],
+        numbers: Profile | None = None,
     ) -> None:
         """Nothing to load."""
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.requirement import missing
-from tests.speech.judge import ENGLISH_GATE, PINYIN_GATE, Recogniser
+from tests.speech.judge import ENGLISH_GATE, PINYIN_GATE
 from tests.tts.engines.kokoro_bench import LIMIT, Bench, segment, voice
 from tts.audio.loudness import loudness_lufs
 from tts.engine.errors import NothingToSpeak, SynthesisFailed, VersionUnavailable, VoiceUnavailable
@@ -17,6 +17,7 @@ from tts.engines.kokoro.engine import KokoroEngine
 from tts.engines.kokoro.manifest import bundled_available, bundled_manifest
 from tts.engines.kokoro.model import FullModel
 from tts.engines.shards import LocalShards
+from tts.recognition.recogniser import Recogniser
 
 RATE = 24_000
 SHORT = "Hello."

@@ -81,7 +81,9 @@ def test_speaking_with_it_is_one_step(tiny: Path) -> None:
     tone_import()
     line = chattts_speak(str(tiny))
     key = ModelVersion.objects.get(model__name="chattts").key
-    assert line == f"Speaking with {key} on tts-1 and tts-1-hd."
+    speaking, unverified = line.splitlines()
+    assert speaking == f"Speaking with {key} on tts-1 and tts-1-hd."
+    assert f"manage.py model_check {key}" in unverified
     for name in ("tts-1", "tts-1-hd", "chattts"):
         assert route_weights(name) == {key: 100}
     assert Route.objects.get(name="tts-1-hd").default_tier == "hq"

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 
 import redis.asyncio
+import structlog
 
 from models_registry.errors import RegistryError
 from models_registry.leases import RouteLeases
@@ -19,6 +20,8 @@ from tts.engines.base import Device, SpeechEngine
 from tts.engines.registry import engine_create
 from tts.engines.shards import LocalShards
 from tts.gateway.local import EventSink, SpeechCore
+
+log = structlog.get_logger(__name__)
 
 
 class Observers:
@@ -55,8 +58,11 @@ class ShardLoader:
         spec = version.source
         if not isinstance(spec, VersionSpec):
             raise VersionUnavailable(f"version {version.key} has no manifest")
+        numbers = version.numbers.get(profile)
+        if numbers is not None:
+            log.warning("profile_falls_back", version=version.key, profile=profile, numbers=numbers)
         engine = engine_create(spec.engine)
-        engine.load(self._shards_of(spec), self._device, profile, self._notify)
+        engine.load(self._shards_of(spec), self._device, profile, self._notify, numbers)
         return engine
 
     def retain(self, versions: Collection[str]) -> None:
@@ -120,4 +126,5 @@ def _version(spec: VersionSpec) -> Version:
         max_batch=spec.batching.max_batch,
         max_wait_seconds=spec.batching.max_wait_ms / 1000,
     )
-    return Version(spec.key, batching, spec)
+    numbers = {Profile(profile): Profile(other) for profile, other in spec.numbers.items()}
+    return Version(spec.key, batching, spec, numbers)

@@ -23,7 +23,6 @@ RETIRE_SECONDS = 2.0
 """A version without weight serves for this long after its last request: routes reach
 every process within a second."""
 RETIRE_CHECK_SECONDS = 0.5
-REMOVE_SECONDS = 15.0
 RETRY_AFTER_REMOVAL = 5.0
 
 
@@ -126,17 +125,21 @@ class Engines:
             reason = "the engine failed several steps in a row"
             log.error("engine_broken", version=key[0], profile=key[1])
             self._failed.add(key, reason)
-            for gone in [gone for gone in self._loaded if gone[0] == stats.version]:
-                del self._loaded[gone]
-            self._removing.add(stats.version)
-            task = asyncio.create_task(self._broken_remove(stats.version))
-            self._loads.add(task)
-            task.add_done_callback(self._loads.discard)
+            self._remove(stats.version)
 
-    async def _broken_remove(self, version: str) -> None:
+    def _remove(self, version: str) -> None:
+        """Take all engines of a version out; if it has weight they are loaded anew afterwards."""
+        for gone in [gone for gone in self._loaded if gone[0] == version]:
+            del self._loaded[gone]
+        self._removing.add(version)
+        task = asyncio.create_task(self._removed(version))
+        self._loads.add(task)
+        task.add_done_callback(self._loads.discard)
+
+    async def _removed(self, version: str) -> None:
         try:
             await asyncio.wrap_future(self._core.engine_remove(version))
-            # What is built from its shards may be what is broken.
+            # What is built from its shards may be what was broken.
             kept = ({key for key, _ in self._loaded} | self._versions.keys()) - {version}
             self._thread.submit(self._loader.retain, frozenset(kept))
         finally:
@@ -206,9 +209,10 @@ class Engines:
             self.listener.engine_failed(key, profile, error)
 
     async def _retire(self) -> None:
-        """Unload versions without weight once nothing speaks with them and nothing will."""
+        """Unload what has no weight, and load anew what has other numbers, once it is idle."""
         now = self._clock()
-        for version in {version for version, _ in self._loaded} - self._versions.keys():
+        leaving = self._leaving()
+        for version in leaving:
             busy = self.listener is not None and self.listener.count(version) > 0
             if busy or version not in self._retiring:
                 self._retiring[version] = now
@@ -216,19 +220,22 @@ class Engines:
                 if await self._count_leases(version):
                     self._retiring[version] = now
                 elif self.listener is None or self.listener.count(version) == 0:
-                    await self._unload(version)
-        for version in self._retiring.keys() & self._versions.keys():
+                    self._unload(version)
+        for version in self._retiring.keys() - leaving:
             del self._retiring[version]
 
-    async def _unload(self, version: str) -> None:
+    def _leaving(self) -> set[str]:
+        """Versions that are loaded without having weight, or in numbers that are others now."""
+        return {
+            key
+            for (key, _), loaded in self._loaded.items()
+            if (version := self._versions.get(key)) is None or version.numbers != loaded.numbers
+        }
+
+    def _unload(self, version: str) -> None:
         log.info("version_unloaded", version=version)
-        for key in [key for key in self._loaded if key[0] == version]:
-            del self._loaded[key]
-        self._retiring.pop(version, None)
-        removed = asyncio.wrap_future(self._core.engine_remove(version))
-        await asyncio.wait({removed}, timeout=REMOVE_SECONDS)
-        kept = {key for key, _ in self._loaded} | self._versions.keys()
-        self._thread.submit(self._loader.retain, frozenset(kept))
+        del self._retiring[version]
+        self._remove(version)
 
     def _load(self, version: Version, profile: Profile) -> None:
         key = (version.key, profile)

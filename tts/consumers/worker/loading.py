@@ -1,7 +1,7 @@
 """Between the engines of a worker and what makes them: values and protocols."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from tts.engine.config import BatchingConfig
@@ -12,11 +12,15 @@ from tts.engines.base import SpeechEngine
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version that some route gives weight to. `source` is the loader's own."""
+    """A version that some route gives weight to. `source` is the loader's own.
+
+    `numbers` has the profiles that are loaded in another's number formats.
+    """
 
     key: str
     batching: BatchingConfig
     source: object
+    numbers: Mapping[Profile, Profile] = field(default_factory=dict)
 
 
 class EngineLoader(Protocol):

@@ -83,11 +83,16 @@ class ChatTtsEngine:
         self._refining: dict[int, Refining] = {}
 
     def load(
-        self, shards: Shards, device: Device, profile: Profile, notify: Callable[[], None]
+        self,
+        shards: Shards,
+        device: Device,
+        profile: Profile,
+        notify: Callable[[], None],
+        numbers: Profile | None = None,
     ) -> None:
         """Build everything of one profile; raises VersionUnavailable."""
         del notify  # a STEP engine is asked again at once
-        self._settings = settings = profile_settings(profile, device)
+        self._settings = settings = profile_settings(profile, device, numbers)
         model = config_from_json(json.loads(shards.read("config")))
         self._config = config = model.gpt
         self._vocabulary = shards.resident(

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import importlib.util
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,6 +90,11 @@ class ChatTtsManifest:
                 for shard in self.shards
             ],
         }
+
+
+def is_release(hashes: Mapping[str, str]) -> bool:
+    """Whether these shards, name to sha256, are the original release's."""
+    return all(hashes.get(name) == RELEASE_HASHES[file] for name, _, file in _SHARDS)
 
 
 def chattts_manifest(folder: Path, version: str | None = None) -> ChatTtsManifest:

@@ -51,13 +51,16 @@ _CUDA_SLOTS = {Profile.REALTIME: 64, Profile.STANDARD: 64, Profile.HQ: 24}
 _CUDA_VOCODER_GROUP = 8
 
 
-def profile_settings(profile: Profile, device: Device) -> ProfileSettings:
-    """What `profile` trades on `device`.
+def profile_settings(
+    profile: Profile, device: Device, numbers: Profile | None = None
+) -> ProfileSettings:
+    """What `profile` trades on `device`, with the precisions of `numbers` where that is given.
 
     A CUDA device computes many rows in the time of one, and 16-bit numbers faster than it
     quantises activations, so int8 has no use there.
     """
-    settings = PROFILES[profile]
+    precise = PROFILES[numbers or profile]
+    settings = replace(PROFILES[profile], precision=precise.precision, vocoder=precise.vocoder)
     if not device.name.startswith("cuda"):
         return settings
     int8 = settings.precision is Precision.INT8

@@ -61,13 +61,19 @@ class KokoroEngine:
         self._started: set[int] = set()
 
     def load(
-        self, shards: Shards, device: Device, profile: Profile, notify: Callable[[], None]
+        self,
+        shards: Shards,
+        device: Device,
+        profile: Profile,
+        notify: Callable[[], None],
+        numbers: Profile | None = None,
     ) -> None:
         """Read vocabulary and voices, and in REALTIME the distilled net; raises VersionUnavailable.
 
         Dictionaries are loaded by a thread of their own: until they are there (about
         two seconds) utterances wait in the pool.
         """
+        del numbers  # its nets have one format each
         missing = missing_packages()
         if missing:
             raise VersionUnavailable(f"Kokoro needs {', '.join(missing)}, which is not installed")

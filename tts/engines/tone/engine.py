@@ -84,9 +84,15 @@ class ToneEngine:
         self._calls: dict[int, _Call] = {}
 
     def load(
-        self, shards: Shards, device: Device, profile: Profile, notify: Callable[[], None]
+        self,
+        shards: Shards,
+        device: Device,
+        profile: Profile,
+        notify: Callable[[], None],
+        numbers: Profile | None = None,
     ) -> None:
         """Read the shard "config"; every profile sounds the same."""
+        del profile, numbers
         self._config = config = parse(shards.read("config"))
         if self._given_spend is None:
             self._spend = burn if config.busy else time.sleep

@@ -5,17 +5,25 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 
 from coordination.command import AuditedCommand
 from tts.errors import ModelImportFailed
-from tts.services import ImportedVersion, chattts_import, kokoro_import, tone_import
+from tts.services import (
+    ImportedVersion,
+    chattts_import,
+    check_is_due,
+    kokoro_import,
+    tone_import,
+    unverified_line,
+)
 
 
 class Command(AuditedCommand):
     """Import one of three models.
 
-    `model_import chattts PATH_OR_HUB_ID [--version V]`, `model_import kokoro [FOLDER]
+    `model_import chattts PATH_OR_HUB_ID [--version V] [--no-check]`, `model_import kokoro [FOLDER]
     [--version V]`, `model_import tone [--version V] [--config JSON]`
     """
 
@@ -38,6 +46,12 @@ class Command(AuditedCommand):
             help="chattts: a folder or a hub id (owner/name[@revision]); kokoro: a folder",
         )
         parser.add_argument("--version", dest="label", help="the name of the version")
+        parser.add_argument(
+            "--no-check",
+            dest="check",
+            action="store_false",
+            help="chattts: do not listen to the original release (see model_check)",
+        )
         parser.add_argument("--config", type=_config, help="tone: its settings, as JSON")
 
     def handle(
@@ -47,6 +61,7 @@ class Command(AuditedCommand):
         place: str | None,
         label: str | None,
         config: dict[str, object] | None,
+        check: bool,
         **options: object,
     ) -> None:
         """Import, and say what was done."""
@@ -66,6 +81,8 @@ class Command(AuditedCommand):
         except ModelImportFailed as error:
             raise CommandError(str(error)) from error
         self._report(imported)
+        if model == "chattts":
+            self._listen(imported.key, check=check)
 
     def _report(self, imported: ImportedVersion) -> None:
         if imported.is_new:
@@ -75,6 +92,18 @@ class Command(AuditedCommand):
         if imported.voices:
             self.stdout.write(f"New voices: {', '.join(imported.voices)}.")
         self.stdout.write(f"Give it traffic with: manage.py route_set MODEL {imported.key}=100")
+
+    def _listen(self, key: str, *, check: bool) -> None:
+        """Listen to the original release, else say how to; the import stands in any case."""
+        if check and check_is_due(key):
+            self.stdout.write(f"Listening to {key}, which takes some minutes; --no-check does not.")
+            try:
+                call_command("model_check", key, stdout=self.stdout, stderr=self.stderr)
+            except CommandError as error:
+                self.stderr.write(f"{key} could not be listened to: {error}")
+        line = unverified_line(key)
+        if line:
+            self.stdout.write(line)
 
 
 def _config(text: str) -> dict[str, object]:

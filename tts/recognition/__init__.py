@@ -1,0 +1,1 @@
+"""Listening to speech: a recogniser, which is an optional extra, and how wrong it heard."""
