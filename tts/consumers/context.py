@@ -109,10 +109,13 @@ class SpeechContext:
         self.muted = True
         self._inbox.stop()
 
-    def break_off(self) -> dict[str, Any]:
-        """Mute; the client wants no more. Returns what was sent until now."""
+    def break_off(self, cause: str = "") -> dict[str, Any]:
+        """Mute; nothing more is wanted. Returns what was sent until now.
+
+        `cause` is what ended it when the client did not ask for that.
+        """
         self.mute()
-        spoken = self._session.break_off() if self._session is not None else 0
+        spoken = self._session.break_off(cause) if self._session is not None else 0
         return {"audio_sent_ms": self._delivery.sent_ms, "chars_spoken": spoken}
 
     async def played(self, milliseconds: float) -> None:
@@ -238,8 +241,6 @@ class SpeechContext:
 
     def _done(self, session: SpeechSession, reason: FinishReason) -> None:
         account = session.account
-        rate = account.sample_rate
-        made_seconds = account.samples_received / rate if rate else 0.0
         first = account.first_audio_seconds
         self._over(self)
         self._post(
@@ -250,7 +251,7 @@ class SpeechContext:
             metrics={
                 "queue_ms": round(account.queue_seconds * 1000, 1),
                 "ttfa_ms": None if first is None else round(first * 1000, 1),
-                "rtf": round(account.synthesis_seconds / made_seconds, 4) if made_seconds else None,
+                "rtf": None if account.rtf is None else round(account.rtf, 4),
                 "audio_ms": self._delivery.sent_ms,
             },
         )

@@ -117,9 +117,11 @@ class Dialogue:
         async with self._cancelling:
             pass
 
-    async def abandon(self) -> None:
-        """Stop every context now."""
+    async def abandon(self, cause: str = "") -> None:
+        """Stop every context now; `cause` is why, where neither the client nor the server left."""
         for task, context in self._tasks.items():
+            if cause:
+                context.break_off(cause)
             context.mute()
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -220,7 +222,9 @@ class Dialogue:
         self._over(context)
 
     async def _cancel(self, message: ContextCancel) -> None:
-        names = list(self._contexts) if message.context_id == "*" else [message.context_id]
+        every = message.context_id == "*"
+        # Without any, the answer is to the "*" itself: whoever cancels waits for one.
+        names = (every and list(self._contexts)) or [message.context_id]
         # Cancelling what is already over is no error: the two cross on the wire.
         sent = {name: {"audio_sent_ms": 0.0, "chars_spoken": 0} for name in names}
         found = [self._contexts.pop(name) for name in names if name in self._contexts]

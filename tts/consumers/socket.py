@@ -124,7 +124,7 @@ class SpeechSocketConsumer(SpeechConsumer):
             task.cancel()
         try:
             if self._dialogue is not None:
-                await self._dialogue.abandon()
+                await self._dialogue.abandon(self._fatal)
         finally:
             await asyncio.gather(*tasks, return_exceptions=True)
 
@@ -138,6 +138,13 @@ class SpeechSocketConsumer(SpeechConsumer):
                 self._dialogue.closing = code in GRACEFUL
             self._close_wanted.set()
 
+    @property
+    def _fatal(self) -> str:
+        """Why we end what still speaks; empty when we do not."""
+        if self._closing is None or self._closing[0] in GRACEFUL:
+            return ""
+        return self._closing[1]
+
     async def _own_close(self) -> Message:
         """Wait for our own wish to close; finish what was asked for, say why, close."""
         await self._close_wanted.wait()
@@ -145,7 +152,7 @@ class SpeechSocketConsumer(SpeechConsumer):
             code, reason = self._closing
             if code in GRACEFUL:
                 await self._dialogue.finish()
-            await self._dialogue.abandon()
+            await self._dialogue.abandon(self._fatal)
             with contextlib.suppress(OutboxFull):
                 self._outbox.post(message_encode("session.closing", reason=reason))
             self._outbox.finish()

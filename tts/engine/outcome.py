@@ -12,7 +12,9 @@ class SpeechOutcome:
     Times are seconds on the web process's monotonic clock, except `stages`,
     which is the worker's own account. `first_audio_seconds` is None when no
     audio left. `characters_asked` and `characters_spoken` are code points of
-    the input as received. `finished_at` is a Unix timestamp.
+    the input as received. `rtf` is the real-time factor: wall seconds in which a
+    worker had something to make, per second of audio made; None without audio.
+    `finished_at` is a Unix timestamp.
     """
 
     request_id: str
@@ -30,14 +32,10 @@ class SpeechOutcome:
     characters_asked: int
     characters_spoken: int
     audio_seconds: float
+    rtf: float | None
     total_seconds: float
     first_audio_seconds: float | None
     stages: StageTimes
     encode_seconds: float
     send_seconds: float
     finished_at: float
-
-    @property
-    def rtf(self) -> float | None:
-        """Real-time factor: wall seconds per second of audio; None without audio."""
-        return self.total_seconds / self.audio_seconds if self.audio_seconds else None

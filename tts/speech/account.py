@@ -64,6 +64,13 @@ class SpeechAccount:
         return self.clock() - self.began
 
     @property
+    def rtf(self) -> float | None:
+        """Seconds with a segment to be made per second of audio made; None without audio."""
+        if not self.samples_received or not self.sample_rate:
+            return None
+        return self.synthesis_seconds * self.sample_rate / self.samples_received
+
+    @property
     def characters_spoken(self) -> int:
         """The code points that count as spoken: what is charged and reported.
 
@@ -177,6 +184,7 @@ class SpeechAccount:
             characters_asked=characters_asked,
             characters_spoken=self.characters_spoken,
             audio_seconds=self.samples_delivered / rate if rate else 0.0,
+            rtf=self.rtf,
             total_seconds=self.elapsed,
             first_audio_seconds=self.first_audio_seconds,
             stages=self.stages,

@@ -128,9 +128,12 @@ class SpeechSession:
         elif self._merged is not None:
             self._merged.put(self._finished(FinishReason.CANCELLED))
 
-    def break_off(self) -> int:
-        """The listener wants no more: the characters charged for what was sent until now."""
-        self.account.ended(FinishReason.CANCELLED)
+    def break_off(self, cause: str = "") -> int:
+        """The listener wants no more: the characters charged for what was sent until now.
+
+        `cause` is the code under which the outcome names why, if the listener did not ask.
+        """
+        self.account.ended(FinishReason.CANCELLED, cause)
         return self.account.charge()
 
     async def settle(self, error: Exception | None = None) -> None:

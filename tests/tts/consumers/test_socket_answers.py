@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from tests.tts.consumers.socket_client import connected
 from tests.tts.speech.speech_fakes import Platform, Script
 from tts.engine.errors import WorkerLost
@@ -62,6 +64,7 @@ async def test_rtf_leaves_out_the_wait_for_text(speech_platform: Platform) -> No
         await client.send("input_text.end")
         _, done = await client.until("speech.done")
     assert done["metrics"]["rtf"] == 0.0
+    assert speech_platform.outcomes.only.rtf == 0.0
 
 
 async def test_rtf_is_the_time_of_making_by_the_time_of_hearing(speech_platform: Platform) -> None:
@@ -78,3 +81,4 @@ async def test_rtf_is_the_time_of_making_by_the_time_of_hearing(speech_platform:
         _, done = await client.until("speech.done")
     # 0.3 s for 0.2 s of audio.
     assert done["metrics"]["rtf"] == 1.5
+    assert speech_platform.outcomes.only.rtf == pytest.approx(1.5)

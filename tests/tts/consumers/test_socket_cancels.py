@@ -88,6 +88,14 @@ async def test_cancel_of_an_unknown_context_is_no_error(speech_platform: Platfor
         assert cancelled["audio_sent_ms"] == 0
 
 
+async def test_cancel_of_all_is_answered_when_there_are_none(speech_platform: Platform) -> None:
+    async with connected(speech_platform) as client:
+        await client.send("context.cancel", context_id="*", event_id="e1")
+        _, cancelled = await client.until("context.cancelled")
+    assert (cancelled["context_id"], cancelled["event_id"]) == ("*", "e1")
+    assert (cancelled["audio_sent_ms"], cancelled["chars_spoken"]) == (0, 0)
+
+
 async def test_a_client_that_leaves_frees_everything(speech_platform: Platform) -> None:
     speech_platform.gateway.script.hang_before_chunk = 1
     async with connected(speech_platform) as client:

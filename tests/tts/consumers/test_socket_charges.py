@@ -123,6 +123,22 @@ async def test_a_client_that_leaves_is_charged_what_was_sent(speech_platform: Pl
     assert outcome.error_code == "client_disconnected"
 
 
+async def test_an_outcome_names_the_fault_for_which_the_socket_was_closed(
+    speech_platform: Platform,
+) -> None:
+    speech_platform.gateway.script = Script(hang_before_chunk=1)
+    async with connected(speech_platform) as client:
+        await begin(client)
+        await client.until("speech.started")
+        assert isinstance(await client.receive(), bytes)
+        await client.send_raw(bytes_data=b"not text")
+        await client.until("session.closing", reason="unexpected_binary")
+        assert await client.close_code() == 1003
+    outcome = speech_platform.outcomes.only
+    assert outcome.error_code == "unexpected_binary"
+    assert speech_platform.limiter.settled[0][2] == outcome.characters_spoken > 0
+
+
 async def test_a_failure_charges_no_segment_that_it_broke(speech_platform: Platform) -> None:
     speech_platform.gateway.script = Script(fail=WorkerLost("gone"), fail_after_chunks=3)
     async with connected(speech_platform) as client:
