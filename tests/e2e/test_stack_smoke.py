@@ -174,3 +174,8 @@ def test_an_administrator_logs_in(stack: Platform) -> None:
         keys = browser.get("/admin/tenants/apikey/")
         assert keys.status_code == 200
         assert stack.key[:11] in keys.text
+
+
+def test_the_last_room_for_a_voice_goes_to_one_of_those_who_ask_at_once(stack: Platform) -> None:
+    said = stack.manage("shell", "--no-imports", "-c", "import tests.e2e.voice_race as r; r.race()")
+    assert json.loads(said.splitlines()[-1]) == [["made", *["voice_limit"] * 7], 1]
