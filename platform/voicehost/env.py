@@ -41,6 +41,7 @@ class Environment:
     log_level: str
     log_json: bool
     process_id: str
+    supervised: bool
     metrics_port: int
     lanes: int
     chattts: str
@@ -61,6 +62,7 @@ def environment_read() -> Environment:
     var_dir = Path(env.str("VAR_DIR", default=str(ROOT / "var"))).expanduser().resolve()
     sqlite = f"sqlite:///{var_dir / 'voicehost.sqlite3'}"
     embedded = env.bool("EMBEDDED_REDIS", default=False)
+    process_id = env.str("VOICEHOST_PROCESS_ID", default="")
     redis_given = "" if embedded else env.str("REDIS_URL", default="")
     return Environment(
         var_dir=var_dir,
@@ -81,7 +83,9 @@ def environment_read() -> Environment:
         csrf_trusted_origins=tuple(env.list("CSRF_TRUSTED_ORIGINS", default=[])),
         log_level=env.str("LOG_LEVEL", default="INFO").upper(),
         log_json=env.bool("LOG_JSON", default=False),
-        process_id=env.str("VOICEHOST_PROCESS_ID", default="") or secrets.token_hex(6),
+        process_id=process_id or secrets.token_hex(6),
+        # Only a supervisor gives a process its name, and announces its death under it.
+        supervised=bool(process_id),
         metrics_port=env.int("METRICS_PORT", default=0),
         lanes=env.int("LANES", default=0),
         chattts=env.str("CHATTTS", default=""),

@@ -41,7 +41,7 @@ def runtime_build() -> SpeechRuntime:
     )
     service = SpeechService(
         SpeechParts(
-            gateway=RedisGateway(process_id, client),
+            gateway=RedisGateway(process_id, client, supervised=settings.ENVIRONMENT.supervised),
             directory=PlatformDirectory(cache),
             limiter=limiter,
             leases=RouteLeases(),

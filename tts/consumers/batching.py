@@ -42,7 +42,8 @@ class BatchingConsumer(AsyncConsumer):
     `make_core(sink)` builds the core; `loader` makes engines; `read_versions`
     are those that some route gives weight to; `count_leases` how many requests
     all processes still hold on a version; `counted(waiting, active)` is told
-    the worker's requests at every beat.
+    the worker's requests at every beat; `supervised` says whether somebody on
+    this machine announces its death.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class BatchingConsumer(AsyncConsumer):
         read_versions: Callable[[], Awaitable[Collection[Version]]],
         count_leases: Callable[[str], Awaitable[int]],
         *,
+        supervised: bool = False,
         max_requests: int = MAX_REQUESTS,
         counted: Callable[[int, int], None] = lambda waiting, active: None,
     ) -> None:
@@ -61,7 +63,7 @@ class BatchingConsumer(AsyncConsumer):
         self._counted = counted
         self._loop = asyncio.get_running_loop()
         self._core = make_core(self._sink)
-        self._presence = Presence(client, worker_id, self)
+        self._presence = Presence(client, worker_id, self, supervised=supervised)
         self._engines = Engines(
             self._core,
             loader,

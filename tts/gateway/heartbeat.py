@@ -5,6 +5,12 @@ import msgspec
 BEAT_SECONDS = 0.2
 BEAT_TTL_MS = 900
 """A process whose beat has not been renewed for this long counts as dead."""
+STARVED_SECONDS = 4.0
+"""For how much longer a supervised process on the same machine counts as alive without a beat.
+
+Its death would have been announced. A busy machine may keep a process from running
+for longer than a beat lasts, and to end its streams then would be our own fault.
+"""
 LOADING_TTL_MS = 15_000
 """While a model loads: loading may hold the interpreter for longer than a beat lasts.
 
@@ -24,6 +30,7 @@ class WorkerBeat(msgspec.Struct, frozen=True):
     be spoken now, `loading` soon, `failed` not (with the reason). `slots` bounds
     the requests computed together, over all versions. `gateways` says whose the
     requests are: how many of `waiting` and `active` each gateway still listens to.
+    `supervised` says whether somebody on its host announces its death.
     """
 
     worker_id: str
@@ -42,6 +49,7 @@ class WorkerBeat(msgspec.Struct, frozen=True):
     host: str = ""
     pid: int = 0
     started_at: float = 0.0
+    supervised: bool = False
 
 
 _encoder = msgspec.json.Encoder()

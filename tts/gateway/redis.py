@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import socket
 import time
 from collections.abc import AsyncIterator, Callable, Collection
 from typing import Any
@@ -21,6 +22,7 @@ from tts.gateway.heartbeat import (
     beat_decode,
 )
 from tts.gateway.placement import Placement, WorkerRef
+from tts.gateway.sightings import Sightings
 from tts.gateway.stream import RequestStream
 from tts.gateway.transport import (
     COMMAND_TIMEOUT,
@@ -45,8 +47,6 @@ log = structlog.get_logger(__name__)
 
 DISCONNECTED_SECONDS = 1.0
 """Without contact to Redis for this long, requests under way end with WorkerLost."""
-FORGET_SECONDS = 5.0
-"""A worker without a beat for this long is taken out of the index."""
 STOP_SECONDS = 2.0
 
 
@@ -54,7 +54,8 @@ class RedisGateway:
     """Places requests on synthesis workers and brings their events back.
 
     `gateway_id` names this life of the process: a restarted process must have
-    another, or announce the loss of the former first.
+    another, or announce the loss of the former first. `supervised` says whether
+    somebody on this machine announces the death of this process.
     """
 
     def __init__(
@@ -62,18 +63,20 @@ class RedisGateway:
         gateway_id: str,
         client: redis.asyncio.Redis,
         *,
+        supervised: bool = False,
         clock: Callable[[], float] = time.monotonic,
         rng: random.Random | None = None,
     ) -> None:
         self.gateway_id = gateway_id
+        # What its beat says: where a death would be announced.
+        self._announced_on = socket.gethostname() if supervised else ""
         self._client = client
         self._clock = clock
         self._placement = Placement(gateway_id, rng or random.Random())  # noqa: S311 - load balancing
         self._streams: dict[str, RequestStream] = {}
         self._replies = keys.gateway_replies(gateway_id)
         self._tasks: list[asyncio.Task[None]] = []
-        self._known: set[str] = set()
-        self._missing_since: dict[str, float] = {}
+        self._sightings = Sightings(socket.gethostname())
         self._failing_since: float | None = self._clock()
         self._created = False
         self._started = False
@@ -193,6 +196,7 @@ class RedisGateway:
         for beat in self._placement.workers.values():
             if keys.worker_requests(beat.worker_id) == key:
                 self._placement.remove(beat.worker_id)
+                self._sightings.ended(beat.worker_id)
                 self._lost_in_order(WorkerRef(beat.worker_id, beat.incarnation))
                 return
 
@@ -206,6 +210,7 @@ class RedisGateway:
         beat = self._placement.workers.get(lost.worker_id)
         if beat is not None and lost.incarnation in {"", beat.incarnation}:
             self._placement.remove(lost.worker_id)
+            self._sightings.ended(lost.worker_id)
         for stream in list(self._streams.values()):
             worker = stream.worker
             if (
@@ -242,11 +247,11 @@ class RedisGateway:
         pipeline = self._watcher.pipeline(transaction=False)
         pipeline.pexpire(self._replies, STREAM_TTL_MS)
         pipeline.smembers(keys.WORKERS)
-        known = sorted(self._known)
+        known = sorted(self._sightings.known)
         if known:
             pipeline.mget([keys.worker_beat(worker_id) for worker_id in known])
         if own:
-            pipeline.set(keys.gateway_beat(self.gateway_id), b"1", px=BEAT_TTL_MS)
+            pipeline.set(keys.gateway_beat(self.gateway_id), self._announced_on, px=BEAT_TTL_MS)
             pipeline.sadd(keys.GATEWAYS, self.gateway_id)
             pipeline.expire(keys.GATEWAYS, INDEX_TTL_SECONDS)
         results: list[Any] = await pipeline.execute()
@@ -257,40 +262,21 @@ class RedisGateway:
             return
         listed = {worker_id.decode() for worker_id in results[1]}
         raw = dict(zip(known, results[2] if known else (), strict=True))
-        unknown = sorted(listed - self._known)
+        unknown = sorted(listed.difference(known))
         if unknown:
             more = await self._watcher.mget([keys.worker_beat(w) for w in unknown])
             raw.update(zip(unknown, more, strict=True))
         self._failing_since = None
-        self._beats_take(listed, raw)
-        await self._index_prune()
-
-    def _beats_take(self, listed: set[str], raw: dict[str, bytes | None]) -> None:
         beats = [beat for value in raw.values() if value and (beat := beat_decode(value))]
-        alive = {beat.worker_id for beat in beats}
-        for worker in self._placement.update(beats):
+        for worker in self._placement.update(self._sightings.look(listed, beats, self._clock())):
             log.warning("worker_gone", worker_id=worker.worker_id)
             self._lost_in_order(worker)
-        self._known = listed | alive
-        for worker_id in alive:
-            self._missing_since.pop(worker_id, None)
-        for worker_id in self._known - alive:
-            self._missing_since.setdefault(worker_id, self._clock())
-
-    async def _index_prune(self) -> None:
-        """Take workers that are gone for good out of the index; a live one comes back by itself."""
-        gone = [
-            worker_id
-            for worker_id, since in self._missing_since.items()
-            if self._clock() - since > FORGET_SECONDS
-        ]
+        # Those that are gone for good; a live one comes back by itself.
+        gone = self._sightings.gone(self._clock())
         if gone:
             pipeline = self._watcher.pipeline(transaction=False)
             pipeline.srem(keys.WORKERS, *gone)
             await pipeline.execute()
-            self._known.difference_update(gone)
-            for worker_id in gone:
-                del self._missing_since[worker_id]
 
     def _fail_all(self, why: str) -> None:
         for stream in list(self._streams.values()):

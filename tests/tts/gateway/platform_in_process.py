@@ -54,13 +54,21 @@ class InstantLoader:
 class Worker:
     """A running BatchingConsumer with its scripted core."""
 
-    def __init__(self, worker_id: str, client: redis.asyncio.Redis, registry: Registry) -> None:
+    def __init__(
+        self,
+        worker_id: str,
+        client: redis.asyncio.Redis,
+        registry: Registry,
+        *,
+        supervised: bool = False,
+    ) -> None:
         self.loader = InstantLoader()
         self.registry = registry
         self._cores: list[ScriptedCore] = []
         self.consumer = BatchingConsumer(
-            worker_id, client, self._core_make, self.loader, registry.read, registry.count
-        )
+            worker_id, client, self._core_make, self.loader, registry.read, registry.count,
+            supervised=supervised,
+        )  # fmt: skip
         self.core = self._cores[0]
         self.stop = asyncio.Event()
         self.task = asyncio.create_task(self.consumer.run(self.stop, grace=5.0))
@@ -79,10 +87,10 @@ class Worker:
 
 @asynccontextmanager
 async def worker_running(
-    worker_id: str, client: redis.asyncio.Redis, registry: Registry
+    worker_id: str, client: redis.asyncio.Redis, registry: Registry, *, supervised: bool = False
 ) -> AsyncIterator[Worker]:
     """A worker until the block ends."""
-    worker = Worker(worker_id, client, registry)
+    worker = Worker(worker_id, client, registry, supervised=supervised)
     try:
         yield worker
     finally:
@@ -93,10 +101,10 @@ async def worker_running(
 
 @asynccontextmanager
 async def gateway_running(
-    gateway_id: str, client: redis.asyncio.Redis
+    gateway_id: str, client: redis.asyncio.Redis, *, supervised: bool = False
 ) -> AsyncIterator[RedisGateway]:
     """A gateway until the block ends."""
-    gateway = RedisGateway(gateway_id, client)
+    gateway = RedisGateway(gateway_id, client, supervised=supervised)
     await gateway.start()
     try:
         yield gateway

@@ -90,11 +90,13 @@ def consumer_build(
     *,
     lanes: int,
     device: str = "cpu",
+    supervised: bool = False,
     observers: Sequence[WorkerObserver] = (),
 ) -> BatchingConsumer:
     """The batching consumer of this process; called on its event loop.
 
-    `lanes` bounds the utterance calls that are computed at the same time.
+    `lanes` bounds the utterance calls that are computed at the same time;
+    `supervised` says whether somebody on this machine announces its death.
     """
     cores: list[EngineCore] = []
     observer = Observers(observers)
@@ -116,6 +118,7 @@ def consumer_build(
         loader,
         versions_read,
         leases.count,
+        supervised=supervised,
         counted=observer.requests_counted,
     )
 

@@ -18,6 +18,7 @@ from tts.gateway.heartbeat import (
     BEAT_TTL_MS,
     INDEX_TTL_SECONDS,
     LOADING_TTL_MS,
+    STARVED_SECONDS,
     WorkerBeat,
     beat_encode,
 )
@@ -34,6 +35,8 @@ log = structlog.get_logger(__name__)
 SHOWN_SECONDS = 0.5
 MISSES_MOST = 2
 """A gateway whose beat is missing at this many looks in a row is dead."""
+MISSES_MOST_STARVED = MISSES_MOST + round(STARVED_SECONDS / BEAT_SECONDS)
+"""As many for one whose death a supervisor on this machine would have announced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +81,21 @@ class Presence:
         worker_id: str,
         listener: PresenceListener,
         *,
+        supervised: bool = False,
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self._client = client_derive(client, timeout=COMMAND_TIMEOUT, connections=2)
         self._worker_id = worker_id
+        self._supervised = supervised
+        self._host = socket.gethostname()
         self._listener = listener
         self._clock = clock
         self._started_at = wall_clock()
         self._incarnation = ""
         self._sequence = 0
         self._misses: dict[str, int] = {}
+        self._announced: set[str] = set()
         self._changed = asyncio.Event()
         self._waiters: list[asyncio.Future[None]] = []
 
@@ -185,15 +192,20 @@ class Presence:
             gateways=load.gateways,
             draining=load.draining,
             booting=load.booting,
-            host=socket.gethostname(),
+            host=self._host,
             pid=os.getpid(),
             started_at=self._started_at,
+            supervised=self._supervised,
         )
 
     def _gateways_check(self, gateways: list[str], beats: list[bytes | None]) -> None:
-        missing = {gateway for gateway, beat in zip(gateways, beats, strict=True) if beat is None}
+        found = dict(zip(gateways, beats, strict=True))
+        here = {name for name, beat in found.items() if beat and beat.decode() == self._host}
+        self._announced = (self._announced & found.keys()) | here
+        missing = [gateway for gateway, beat in found.items() if beat is None]
         self._misses = {gateway: self._misses.get(gateway, 0) + 1 for gateway in missing}
         for gateway_id, misses in self._misses.items():
-            if misses >= MISSES_MOST:
+            announced = gateway_id in self._announced
+            if misses >= (MISSES_MOST_STARVED if announced else MISSES_MOST):
                 log.warning("gateway_lost", gateway_id=gateway_id)
                 self._listener.gateway_lost(gateway_id)

@@ -76,8 +76,15 @@ class Command(BaseCommand):
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, _stop_or_exit, stop)
+        environment = settings.ENVIRONMENT
         consumer = consumer_build(
-            worker_id, redis_async(), lanes=lanes, device=device, observers=self.observers()
+            worker_id,
+            redis_async(),
+            lanes=lanes,
+            device=device,
+            # Under another name than the supervisor's its death is announced to nobody.
+            supervised=environment.supervised and worker_id == environment.process_id,
+            observers=self.observers(),
         )
         try:
             await consumer.run(stop, grace=grace)
