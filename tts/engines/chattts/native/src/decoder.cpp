@@ -201,7 +201,8 @@ void Decoder::activate(const Rows& source, const float* norm, int width, Activat
 void Decoder::multiply(const Matrix& matrix, const Activations& inputs, float* const* outputs,
                        int rows, int columns, Epilogue epilogue, const WeightKernels& kernels) {
   const Product product{&matrix, &inputs, outputs, rows, columns, epilogue};
-  pool_.share(matrix.panels, [&](int panel) { kernels.multiply(product, panel); });
+  pool_.share_ahead(matrix.panels,
+                    [&](int panel, int next) { kernels.multiply(product, panel, next); });
 }
 
 void Decoder::remember(int index, int task) {

@@ -25,9 +25,6 @@ struct Call {
 
 class Decoder {
  public:
-  // More rows are computed in parts of this many: what fits into the second level cache.
-  static constexpr int kMostRows = 64;
-
   Decoder(std::shared_ptr<const Weights> weights, Precision cache_precision, int slots,
           int positions, int threads);
 

@@ -15,6 +15,8 @@ namespace gpt {
 constexpr int kPositionStep = 16;
 // Rows of one slot that share a reading of its keys and values.
 constexpr int kTileRows = 4;
+// More rows are computed in parts of this many: what fits into the second level cache.
+constexpr int kMostRows = 64;
 
 // A matrix is kept in panels of 2 * lanes output columns. A panel holds, for every `group` inputs,
 // the `group` weights of each of its columns side by side, as the instructions multiply them.
@@ -72,7 +74,8 @@ struct Product {
 struct WeightKernels {
   PanelLayout layout;
   void (*prepare)(const RowSource& source, const Activations& activations, int row);
-  void (*multiply)(const Product& product, int panel);
+  // `next` is the panel that the same thread multiplies after this one, or -1.
+  void (*multiply)(const Product& product, int panel, int next);
 };
 
 // Keys of one head of one slot: blocks of `lanes` tokens; in a block, for every `key_group`

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <xmmintrin.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -14,9 +15,19 @@
 namespace gpt {
 namespace {
 
-// How far ahead of their use weights are fetched, in bytes: they come from memory, once a step.
+// Weights come from memory, once a step. Used once, they are fetched this many bytes ahead.
 constexpr size_t kFetchAhead = 4096;
 constexpr size_t kCacheLine = 64;
+// Used by several tiles of rows, they stay in the first cache meanwhile, in pieces of this size.
+constexpr size_t kPieceBytes = 16384;
+
+// What to fetch while a piece is multiplied: `lines` cache lines from `from` on at each step of the
+// depth. With several tiles only the first would wait for memory, and the others would leave it
+// idle: instead each fetches its share of the next piece.
+struct Fetch {
+  const char* from;
+  size_t lines;
+};
 
 template <class S, class Kind>
 struct Products {
@@ -41,25 +52,108 @@ struct Products {
     Kind::activate(source.scratch, source.width, out, scale, offset);
   }
 
-  static void multiply(const Product& product, int panel) {
+  static void multiply(const Product& product, int panel, int next) {
+    const Matrix& matrix = *product.matrix;
     // Tiles of nearly the same height, so that none is left with one row.
     const int tiles = (product.rows + S::product_rows - 1) / S::product_rows;
-    int row = 0;
-    for (int tile = 0; tile < tiles; ++tile) {
-      const int rows = (product.rows - row + tiles - tile - 1) / (tiles - tile);
-      multiply_tile<S::product_rows>(product, panel, row, rows);
-      row += rows;
+    const int depth = tiles == 1 ? matrix.depth : std::min(matrix.depth, piece_depth);
+    Sum sums[kMostRows][2];
+    for (int row = 0; row < product.rows; ++row) {
+      sums[row][0] = sums[row][1] = Kind::start(product.inputs->offsets[row]);
     }
+    for (int k = 0; k < matrix.depth; k += depth) {
+      const Piece piece{panel, k, std::min(depth, matrix.depth - k)};
+      const bool last = k + depth >= matrix.depth;
+      const Piece after = last ? Piece{next, 0, depth} : Piece{panel, k + depth, depth};
+      for (int tile = 0, row = 0; tile < tiles; ++tile) {
+        const int rows = (product.rows - row + tiles - tile - 1) / (tiles - tile);
+        const Fetch fetch =
+            tiles == 1 ? fetch_ahead(matrix, piece) : fetch_share(matrix, after, tile, tiles);
+        add_tile<S::product_rows>(sums + row, product, piece, row, rows, fetch);
+        row += rows;
+      }
+    }
+    conclude(product, panel, sums);
   }
 
  private:
+  using Sum = typename Kind::Sum;
+  static constexpr size_t block = static_cast<size_t>(kDepthStep) * panel_columns;
+  static constexpr size_t block_lines = block * sizeof(Weight) / kCacheLine;
+  static constexpr int piece_depth = kPieceBytes / (block * sizeof(Weight)) * kDepthStep;
+
+  // Inputs `start` to `start + depth` of a panel.
+  struct Piece {
+    int panel;
+    int start;
+    int depth;
+  };
+
+  static const Weight* weights_of(const Matrix& matrix, const Piece& piece) {
+    const auto* panel = static_cast<const char*>(matrix.data) +
+                        static_cast<size_t>(piece.panel) * matrix.panel_bytes;
+    return reinterpret_cast<const Weight*>(panel) +
+           static_cast<size_t>(piece.start) * panel_columns;
+  }
+
+  static Fetch fetch_ahead(const Matrix& matrix, const Piece& piece) {
+    return {reinterpret_cast<const char*>(weights_of(matrix, piece)) + kFetchAhead, block_lines};
+  }
+
+  static Fetch fetch_share(const Matrix& matrix, const Piece& piece, int tile, int tiles) {
+    if (piece.panel < 0) return {nullptr, 0};
+    const size_t shares = static_cast<size_t>(tiles);
+    const size_t lines = (block_lines + shares - 1) / shares;
+    const size_t share = static_cast<size_t>(piece.depth / kDepthStep) * lines * kCacheLine;
+    const auto* weights = reinterpret_cast<const char*>(weights_of(matrix, piece));
+    return {weights + static_cast<size_t>(tile) * share, lines};
+  }
+
   // Finds the code for `rows` rows, which is at most `Rows`.
   template <int Rows>
-  static void multiply_tile(const Product& product, int panel, int first, int rows) {
+  static void add_tile(Sum (*sums)[2], const Product& product, const Piece& piece, int first,
+                       int rows, Fetch fetch) {
     if constexpr (Rows > 1) {
-      if (rows < Rows) return multiply_tile<Rows - 1>(product, panel, first, rows);
+      if (rows < Rows) return add_tile<Rows - 1>(sums, product, piece, first, rows, fetch);
     }
-    multiply_rows<Rows>(product, panel, first);
+    add_rows<Rows>(sums, product, piece, first, fetch);
+  }
+
+  template <int Rows>
+  __attribute__((noinline)) static void add_rows(Sum (*kept)[2], const Product& product,
+                                                 const Piece& piece, int first, Fetch fetch) {
+    const Activations& activations = *product.inputs;
+    const size_t stride = activations.stride / sizeof(Activation);
+    const auto* inputs = reinterpret_cast<const Activation*>(activations.data) +
+                         static_cast<size_t>(first) * stride + piece.start;
+    const Weight* weights = weights_of(*product.matrix, piece);
+    Sum sums[Rows][2];
+#pragma GCC unroll 12
+    for (int row = 0; row < Rows; ++row) {
+      sums[row][0] = kept[row][0];
+      sums[row][1] = kept[row][1];
+    }
+    for (int k = 0; k < piece.depth; k += kDepthStep, weights += block) {
+      for (size_t line = 0; line < fetch.lines; ++line, fetch.from += kCacheLine) {
+        _mm_prefetch(fetch.from, _MM_HINT_T0);
+      }
+      Kind::template step<Rows>(sums, weights, inputs + k, stride);
+    }
+#pragma GCC unroll 12
+    for (int row = 0; row < Rows; ++row) {
+      kept[row][0] = sums[row][0];
+      kept[row][1] = sums[row][1];
+    }
+  }
+
+  static void conclude(const Product& product, int panel, const Sum (*sums)[2]) {
+    const float* scales = product.matrix->scales;
+    const size_t column = static_cast<size_t>(panel) * panel_columns;
+    for (int row = 0; row < product.rows; ++row) {
+      const float row_scale = product.inputs->scales[row];
+      put(product, panel, row, Kind::finish(sums[row][0], scales, column, row_scale),
+          Kind::finish(sums[row][1], scales, column + S::lanes, row_scale));
+    }
   }
 
   static void normalise(const RowSource& source) {
@@ -76,42 +170,8 @@ struct Products {
     }
   }
 
-  template <int Rows>
-  __attribute__((noinline)) static void multiply_rows(const Product& product, int panel,
-                                                      int first) {
-    const Matrix& matrix = *product.matrix;
-    const Activations& activations = *product.inputs;
-    const size_t stride = activations.stride / sizeof(Activation);
-    const auto* inputs = reinterpret_cast<const Activation*>(activations.data) +
-                         static_cast<size_t>(first) * stride;
-    const auto* weights = reinterpret_cast<const Weight*>(
-        static_cast<const char*>(matrix.data) + static_cast<size_t>(panel) * matrix.panel_bytes);
-
-    typename Kind::Sum sums[Rows][2];
-#pragma GCC unroll 12
-    for (int row = 0; row < Rows; ++row) {
-      sums[row][0] = sums[row][1] = Kind::start(activations.offsets[first + row]);
-    }
-    constexpr size_t block = static_cast<size_t>(kDepthStep) * panel_columns;
-    for (int k = 0; k < matrix.depth; k += kDepthStep, weights += block) {
-      const char* ahead = reinterpret_cast<const char*>(weights) + kFetchAhead;
-      for (size_t i = 0; i < block * sizeof(Weight); i += kCacheLine) {
-        _mm_prefetch(ahead + i, _MM_HINT_T0);
-      }
-      Kind::template step<Rows>(sums, weights, inputs + k, stride);
-    }
-    const size_t column = static_cast<size_t>(panel) * panel_columns;
-#pragma GCC unroll 12
-    for (int row = 0; row < Rows; ++row) {
-      const float row_scale = activations.scales[first + row];
-      conclude(product, panel, first + row,
-               Kind::finish(sums[row][0], matrix.scales, column, row_scale),
-               Kind::finish(sums[row][1], matrix.scales, column + S::lanes, row_scale));
-    }
-  }
-
-  static void conclude(const Product& product, int panel, int row, typename S::Floats left,
-                       typename S::Floats right) {
+  static void put(const Product& product, int panel, int row, typename S::Floats left,
+                  typename S::Floats right) {
     float* out = product.outputs[row];
     if (product.epilogue == Epilogue::swiglu) {
       const auto one = S::all(1.0f);

@@ -41,6 +41,22 @@ class ThreadPool {
     wait_for_all();
   }
 
+  // As `share`, but each thread knows what it will do next: task(i, next), or task(i, -1) for its
+  // last one.
+  template <class Task>
+  void share_ahead(int count, const Task& task) {
+    const auto claim = [&] { return next_task_.fetch_add(1, std::memory_order_relaxed); };
+    if (threads_ == 1) {
+      for (int i = 0; i < count; ++i) task(i, i + 1 < count ? i + 1 : -1);
+      return;
+    }
+    for (int i = claim(), next; i < count; i = next) {
+      next = claim();
+      task(i, next < count ? next : -1);
+    }
+    wait_for_all();
+  }
+
  private:
   using Call = void (*)(const void* context, int thread);
 
