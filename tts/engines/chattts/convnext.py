@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from tts.engines.chattts.projection import Projection, Projections
+
 Tensors = Mapping[str, Tensor]
 
 _NORM_EPSILON = 1e-6
@@ -51,53 +53,39 @@ class Past:
         return whole
 
 
-def cast(weight: Tensor, device: torch.device, dtype: torch.dtype) -> Tensor:
-    """`weight` as it is multiplied: contiguous, on `device`."""
-    return weight.to(device=device, dtype=dtype).contiguous()
-
-
 @dataclass(frozen=True, slots=True)
 class Convolution:
-    """A convolution of odd width over all channels: weight (out, width * in), bias or None."""
+    """A convolution of odd width over all channels, as a projection of its (width * in) taps."""
 
-    weight: Tensor
-    bias: Tensor | None
+    taps: Projection
     width: int
 
     @classmethod
-    def of(
-        cls, weight: Tensor, bias: Tensor | None, device: torch.device, dtype: torch.dtype
-    ) -> "Convolution":
+    def of(cls, weight: Tensor, bias: Tensor | None, projections: Projections) -> "Convolution":
         """From torch's layout (out, in, width)."""
         flat = weight.transpose(1, 2).reshape(weight.shape[0], -1)
-        return cls(
-            cast(flat, device, dtype),
-            None if bias is None else cast(bias, device, dtype),
-            weight.shape[2],
-        )
+        return cls(projections.add(flat, bias), weight.shape[2])
 
     def __call__(self, frames: Tensor, past: Past) -> Tensor:
         """Frames (t, in) to (t, out), float32."""
         margin = self.width // 2
         whole = past.extended(frames, margin, margin)
         taps = [whole[..., tap : tap + frames.shape[-2], :] for tap in range(self.width)]
-        return linear(torch.cat(taps, dim=-1), self.weight, self.bias)
+        return self.taps(torch.cat(taps, dim=-1))
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
     """One ConvNeXt block with its affine norm and layer scale folded into its projections.
 
-    `depthwise` (width, c) and its bias (c,) are float32, `wide` (4c, c) and `narrow` (c, 4c)
+    `depthwise` (width, c) and its bias (c,) are float32, `wide` (c to 4c) and `narrow` (4c to c)
     may be bfloat16; the residual stream is float32 always.
     """
 
     depthwise: Tensor
     depthwise_bias: Tensor
-    wide: Tensor
-    wide_bias: Tensor
-    narrow: Tensor
-    narrow_bias: Tensor
+    wide: Projection
+    narrow: Projection
     dilation: int
 
     @classmethod
@@ -108,18 +96,19 @@ class Block:
         scale: str,
         dilation: int,
         device: torch.device,
-        dtype: torch.dtype,
+        projections: Projections,
     ) -> "Block":
         """The block `name` of a checkpoint; its layer scale is the tensor `scale` within it."""
         norm, shift = tensors[f"{name}.norm.weight"], tensors[f"{name}.norm.bias"]
         wide, gain = tensors[f"{name}.pwconv1.weight"], tensors[f"{name}.{scale}"]
         return cls(
-            cast(tensors[f"{name}.dwconv.weight"].squeeze(1).t(), device, torch.float32),
-            cast(tensors[f"{name}.dwconv.bias"], device, torch.float32),
-            cast(wide * norm, device, dtype),
-            cast(tensors[f"{name}.pwconv1.bias"] + wide @ shift, device, dtype),
-            cast(tensors[f"{name}.pwconv2.weight"] * gain[:, None], device, dtype),
-            cast(tensors[f"{name}.pwconv2.bias"] * gain, device, dtype),
+            tensors[f"{name}.dwconv.weight"].squeeze(1).t().to(device).contiguous(),
+            tensors[f"{name}.dwconv.bias"].to(device),
+            projections.add(wide * norm, tensors[f"{name}.pwconv1.bias"] + wide @ shift),
+            projections.add(
+                tensors[f"{name}.pwconv2.weight"] * gain[:, None],
+                tensors[f"{name}.pwconv2.bias"] * gain,
+            ),
             dilation,
         )
 
@@ -136,15 +125,7 @@ class Block:
             start = tap * self.dilation
             mixed.addcmul_(whole[..., start : start + wanted, :], self.depthwise[tap])
         mixed = functional.layer_norm(mixed, mixed.shape[-1:], eps=_NORM_EPSILON)
-        inner = functional.linear(mixed.to(self.wide.dtype), self.wide, self.wide_bias)
-        return frames[..., :wanted, :] + linear(
-            functional.gelu(inner), self.narrow, self.narrow_bias
-        )
-
-
-def linear(frames: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """`frames` times `weight`, in the weight's precision; float32 comes out."""
-    return functional.linear(frames.to(weight.dtype), weight, bias).float()
+        return frames[..., :wanted, :] + self.narrow(functional.gelu(self.wide(mixed)))
 
 
 def blocks_run(blocks: Sequence[Block], frames: Tensor, past: Past, wanted: int) -> Tensor:

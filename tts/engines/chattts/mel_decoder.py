@@ -5,10 +5,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from tts.engines.chattts import layout
-from tts.engines.chattts.backend import Precision
-from tts.engines.chattts.compute import tensors_read, weight_dtype
+from tts.engines.chattts.compute import tensors_read
 from tts.engines.chattts.config import ConvConfig, ModelConfig
 from tts.engines.chattts.convnext import Block, Convolution, Past, Tensors, blocks_run
+from tts.engines.chattts.projection import Projections
 from tts.engines.chattts.quantizer import Quantizer
 
 TOKEN_FRAMES = 2
@@ -25,20 +25,26 @@ class ConvStack:
         name: str,
         config: ConvConfig,
         device: torch.device,
-        dtype: torch.dtype,
+        projections: Projections,
     ) -> None:
         first, second = (
             Convolution.of(
                 tensors[f"{name}.conv_in.{index}.weight"],
                 tensors[f"{name}.conv_in.{index}.bias"],
-                device,
-                dtype,
+                projections,
             )
             for index in (0, 2)
         )
         self._first, self._second = first, second
         self._blocks = [
-            Block.of(tensors, f"{name}.decoder_block.{layer}", "weight", _DILATION, device, dtype)
+            Block.of(
+                tensors,
+                f"{name}.decoder_block.{layer}",
+                "weight",
+                _DILATION,
+                device,
+                projections,
+            )
             for layer in range(config.layers)
         ]
 
@@ -59,39 +65,38 @@ class MelDecoder:
         tensors: Tensors,
         config: ConvConfig,
         device: torch.device,
-        precision: Precision,
+        projections: Projections,
         quantizer: Quantizer | None = None,
     ) -> None:
-        dtype = weight_dtype(precision, device)
         self.device = device
         self.quantizer = quantizer
         self.row_size = TOKEN_FRAMES * config.idim
         """Numbers in a row; codes are made into such rows first."""
-        self._stack = ConvStack(tensors, "decoder", config, device, dtype)
+        self._stack = ConvStack(tensors, "decoder", config, device, projections)
         # `conv_out`, `out_conv` and `coef` are linear and without bias: one convolution.
         last = torch.einsum(
             "mok,oh->mhk", tensors["out_conv.weight"], tensors["decoder.conv_out.weight"][:, :, 0]
         )
         last = last * tensors["coef"].reshape(-1, 1, 1)
-        self._last = Convolution.of(last, None, device, dtype)
+        self._last = Convolution.of(last, None, projections)
 
     @classmethod
     def from_decoder(
-        cls, blob: bytes, config: ModelConfig, device: str, precision: Precision
+        cls, blob: bytes, config: ModelConfig, device: str, projections: Projections
     ) -> "MelDecoder":
         """From shard "decoder", for hidden states; raises VersionUnavailable."""
         tensors = tensors_read(layout.DECODER, blob, layout.decoder_shapes(config.decoder))
-        return cls(tensors, config.decoder, torch.device(device), precision)
+        return cls(tensors, config.decoder, torch.device(device), projections)
 
     @classmethod
     def from_dvae(
-        cls, blob: bytes, config: ModelConfig, device: str, precision: Precision
+        cls, blob: bytes, config: ModelConfig, device: str, projections: Projections
     ) -> "MelDecoder":
         """From shard "dvae", for audio tokens; raises VersionUnavailable."""
         tensors = tensors_read(layout.DVAE, blob, layout.dvae_shapes(config))
         place = torch.device(device)
         quantizer = Quantizer(tensors, config, place)
-        return cls(tensors, config.dvae_decoder, place, precision, quantizer)
+        return cls(tensors, config.dvae_decoder, place, projections, quantizer)
 
     def __call__(self, rows: Tensor, past: Past, wanted: int) -> Tensor:
         """Rows (t, row_size) to the first `wanted` mel frames (2 t at most), (frames, mels).

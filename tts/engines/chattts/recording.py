@@ -8,10 +8,12 @@ from torch.nn import functional
 
 from tts.engines.base import Samples
 from tts.engines.chattts import layout
+from tts.engines.chattts.backend import Precision
 from tts.engines.chattts.compute import tensors_read, torch_threads
 from tts.engines.chattts.config import ModelConfig
 from tts.engines.chattts.convnext import Convolution, Past
 from tts.engines.chattts.mel_decoder import TOKEN_FRAMES, ConvStack
+from tts.engines.chattts.projection import TorchProjections
 from tts.engines.chattts.quantizer import Quantizer
 
 _FLOOR = 1e-5
@@ -24,7 +26,8 @@ class RecordingEncoder:
     def __init__(self, blob: bytes, config: ModelConfig, threads: int) -> None:
         """Read shard "dvae"; raises VersionUnavailable."""
         tensors = tensors_read(layout.DVAE, blob, layout.dvae_shapes(config))
-        cpu, dtype = torch.device("cpu"), torch.float32
+        cpu = torch.device("cpu")
+        projections = TorchProjections(cpu, Precision.FP32, threads)
         self._vocos, self._threads = config.vocos, threads
         self._window = tensors["preprocessor_mel.mel_spec.spectrogram.window"]
         self._filters = tensors["preprocessor_mel.mel_spec.mel_scale.fb"]
@@ -33,8 +36,8 @@ class RecordingEncoder:
             (tensors[f"downsample_conv.{index}.weight"], tensors[f"downsample_conv.{index}.bias"])
             for index in (0, 2)
         )
-        self._stack = ConvStack(tensors, "encoder", config.dvae_encoder, cpu, dtype)
-        self._last = Convolution.of(tensors["encoder.conv_out.weight"], None, cpu, dtype)
+        self._stack = ConvStack(tensors, "encoder", config.dvae_encoder, cpu, projections)
+        self._last = Convolution.of(tensors["encoder.conv_out.weight"], None, projections)
         self._quantizer = Quantizer(tensors, config, cpu)
 
     @property

@@ -16,6 +16,7 @@ from tts.engines.chattts.config import ModelConfig
 from tts.engines.chattts.convnext import Past
 from tts.engines.chattts.device_memory import memory_guard
 from tts.engines.chattts.mel_decoder import TOKEN_FRAMES, MelDecoder
+from tts.engines.chattts.projection import projections_create
 from tts.engines.chattts.vocos import Vocos
 from tts.engines.chattts.windows import Rows, StreamPast, Window
 
@@ -48,10 +49,11 @@ class Vocoder:
         group: int = 1,
     ) -> Self:
         """For hidden states; raises VersionUnavailable."""
+        projections = projections_create(torch.device(device.name), precision, device.threads)
         return cls(
-            MelDecoder.from_decoder(shards.read("decoder"), model, device.name, precision),
-            Vocos(shards.read("vocos"), model.vocos, device.name, precision),
-            device.threads,
+            MelDecoder.from_decoder(shards.read("decoder"), model, device.name, projections),
+            Vocos(shards.read("vocos"), model.vocos, device.name, projections),
+            projections.torch_threads,
             group,
         )
 

@@ -5,10 +5,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from tts.engines.chattts import layout
-from tts.engines.chattts.backend import Precision
-from tts.engines.chattts.compute import tensors_read, weight_dtype
+from tts.engines.chattts.compute import tensors_read
 from tts.engines.chattts.config import VocosConfig
 from tts.engines.chattts.convnext import Block, Convolution, Past, blocks_run
+from tts.engines.chattts.projection import Projections
 
 _NORM_EPSILON = 1e-6
 _MOST_MAGNITUDE = 100.0
@@ -21,19 +21,20 @@ class Vocos:
     Sample `hop * f` is the middle of frame f, so n frames give hop * (n - 1) samples.
     """
 
-    def __init__(self, blob: bytes, config: VocosConfig, device: str, precision: Precision) -> None:
+    def __init__(
+        self, blob: bytes, config: VocosConfig, device: str, projections: Projections
+    ) -> None:
         """Read shard "vocos"; raises VersionUnavailable."""
         tensors = tensors_read(layout.VOCOS, blob, layout.vocos_shapes(config))
         place = torch.device(device)
-        dtype = weight_dtype(precision, place)
         self._config = config
         self._embed = Convolution.of(
-            tensors["backbone.embed.weight"], tensors["backbone.embed.bias"], place, dtype
+            tensors["backbone.embed.weight"], tensors["backbone.embed.bias"], projections
         )
         self._gain = tensors["backbone.norm.weight"].to(place)
         self._shift = tensors["backbone.norm.bias"].to(place)
         self._blocks = [
-            Block.of(tensors, f"backbone.convnext.{layer}", _SCALE, 1, place, dtype)
+            Block.of(tensors, f"backbone.convnext.{layer}", _SCALE, 1, place, projections)
             for layer in range(config.layers)
         ]
         last, shift = (tensors[f"backbone.final_layer_norm.{name}"] for name in ("weight", "bias"))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
@@ -12,6 +13,7 @@ from tests.tts.engines.chattts.vocoder_parts import Parts
 from tts.engine.errors import VersionUnavailable
 from tts.engines.chattts.backend import Precision
 from tts.engines.chattts.mel_decoder import MelDecoder
+from tts.engines.chattts.projection import TorchProjections
 from tts.engines.chattts.recording import RecordingEncoder
 from tts.engines.chattts.vocos import Vocos
 
@@ -20,16 +22,16 @@ Build = Callable[[bytes], object]
 
 def builders(parts: Parts) -> dict[str, tuple[bytes, Build, str]]:
     """What each file is read by, and a tensor of it."""
-    config, fp32 = parts.config, Precision.FP32
+    config, plain = parts.config, TorchProjections(torch.device("cpu"), Precision.FP32, 1)
     return {
         "Decoder": (
             parts.decoder,
-            lambda blob: MelDecoder.from_decoder(blob, config, "cpu", fp32),
+            lambda blob: MelDecoder.from_decoder(blob, config, "cpu", plain),
             "out_conv.weight",
         ),
         "DVAE": (
             parts.dvae,
-            lambda blob: MelDecoder.from_dvae(blob, config, "cpu", fp32),
+            lambda blob: MelDecoder.from_dvae(blob, config, "cpu", plain),
             "vq_layer.quantizer.rvqs.1.project_out.bias",
         ),
         "encoder": (
@@ -39,7 +41,7 @@ def builders(parts: Parts) -> dict[str, tuple[bytes, Build, str]]:
         ),
         "Vocos": (
             parts.vocos,
-            lambda blob: Vocos(blob, config.vocos, "cpu", fp32),
+            lambda blob: Vocos(blob, config.vocos, "cpu", plain),
             "backbone.convnext.1.gamma",
         ),
     }

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from tts.engines.base import Samples
 from tts.engines.chattts import layout
@@ -12,6 +13,7 @@ from tts.engines.chattts.backend import Floats, Ints, Precision
 from tts.engines.chattts.checkpoint import Checkpoint
 from tts.engines.chattts.config import ModelConfig
 from tts.engines.chattts.mel_decoder import MelDecoder
+from tts.engines.chattts.projection import projections_create
 from tts.engines.chattts.vocoder import Vocoder
 from tts.engines.chattts.vocos import Vocos
 from tts.engines.chattts.windows import Rows, StreamingDecoder, WindowPlan
@@ -46,8 +48,10 @@ class Parts:
         build, blob = (
             (MelDecoder.from_dvae, self.dvae) if codes else (MelDecoder.from_decoder, self.decoder)
         )
-        mel = build(blob, self.config, "cpu", precision)
-        return Vocoder(mel, Vocos(self.vocos, self.config.vocos, "cpu", precision), threads, group)
+        projections = projections_create(torch.device("cpu"), precision, threads)
+        mel = build(blob, self.config, "cpu", projections)
+        vocos = Vocos(self.vocos, self.config.vocos, "cpu", projections)
+        return Vocoder(mel, vocos, projections.torch_threads, group)
 
     def hidden(self, tokens: int, seed: int = 0) -> Floats:
         random = np.random.default_rng(seed)

@@ -11,11 +11,9 @@ from tts.engines.chattts.backend import CacheShape, Floats, GptBackend, Precisio
 from tts.engines.chattts.backends import backend_create
 from tts.engines.chattts.config import ModelConfig
 from tts.engines.chattts.config_json import config_from_json
-from tts.engines.chattts.mel_decoder import MelDecoder
 from tts.engines.chattts.profile import PROFILES
 from tts.engines.chattts.torch_backend import TorchBackend
 from tts.engines.chattts.vocoder import Vocoder
-from tts.engines.chattts.vocos import Vocos
 from tts.engines.chattts.weights import embeddings, gpt_weights
 
 _PROMPT = 32
@@ -91,9 +89,8 @@ class NumericErrors:
 
     def _spoken(self, hidden: Floats, precision: Precision) -> Samples:
         """All of it through the vocoder at once."""
-        mel = MelDecoder.from_decoder(self._shards.read("decoder"), self._model, "cpu", precision)
-        vocos = Vocos(self._shards.read("vocos"), self._model.vocos, "cpu", precision)
-        return Vocoder(mel, vocos, self._threads).whole(hidden)
+        device = Device("cpu", self._threads)
+        return Vocoder.load(self._shards, self._model, device, precision).whole(hidden)
 
 
 def _inputs(shards: Shards, model: ModelConfig, tokens: int) -> Floats:

@@ -86,6 +86,11 @@ _SIGNATURES: dict[str, tuple[object, ...]] = {
     ),
     "gpt_decoder_cache_bytes": (_SIZE, _HANDLE),
     "gpt_decoder_free": (None, _HANDLE),
+    "gpt_projections_create": (_INT, _INT, _INT, _INT, ctypes.POINTER(_HANDLE)),
+    "gpt_projections_add": (_INT, _HANDLE, Array, Array, _INT, ctypes.POINTER(_INT)),
+    "gpt_projections_multiply": (_INT, _HANDLE, _INT, Array, ctypes.c_void_p, _SIZE),
+    "gpt_projections_bytes": (_SIZE, _HANDLE),
+    "gpt_projections_free": (None, _HANDLE),
 }
 
 
@@ -180,6 +185,48 @@ class Library:
     def decoder_free(self, decoder: int) -> None:
         """Stop its threads, free its cache and its hold of the weights."""
         self._functions.gpt_decoder_free(decoder)
+
+    def projections_create(self, precision: Precision, wanted: InstructionSet, threads: int) -> int:
+        """Start threads for matrices of one precision; returns the handle."""
+        created = _HANDLE()
+        self._check(
+            self._functions.gpt_projections_create(
+                _CODES[precision], wanted, threads, ctypes.byref(created)
+            )
+        )
+        return _value(created)
+
+    def projections_add(self, projections: int, weights: Floats, bias: Floats) -> int:
+        """Pack a matrix (outputs, inputs) with its bias (outputs,); returns its index."""
+        index = _INT()
+        self._check(
+            self._functions.gpt_projections_add(
+                projections,
+                Array.of(weights),
+                Array.of(bias),
+                weights.shape[1],
+                ctypes.byref(index),
+            )
+        )
+        return index.value
+
+    def projections_multiply(
+        self, projections: int, index: int, inputs: Array, outputs: Array
+    ) -> None:
+        """Write the products of rows to `outputs`. Other threads of Python run meanwhile."""
+        self._check(
+            self._functions.gpt_projections_multiply(
+                projections, index, inputs, outputs.data, outputs.count
+            )
+        )
+
+    def projections_bytes(self, projections: int) -> int:
+        """Memory that they take."""
+        return int(self._functions.gpt_projections_bytes(projections))
+
+    def projections_free(self, projections: int) -> None:
+        """Stop the threads and free the matrices."""
+        self._functions.gpt_projections_free(projections)
 
     def _check(self, code: int) -> None:
         if code == 0:

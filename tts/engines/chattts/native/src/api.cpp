@@ -5,6 +5,7 @@
 #include <string>
 
 #include "decoder.hpp"
+#include "projections.hpp"
 #include "shape.hpp"
 #include "weights.hpp"
 
@@ -14,6 +15,10 @@ struct gpt_weights {
 
 struct gpt_decoder {
   std::unique_ptr<gpt::Decoder> decoder;
+};
+
+struct gpt_projections {
+  std::unique_ptr<gpt::Projections> projections;
 };
 
 namespace {
@@ -159,3 +164,38 @@ size_t gpt_decoder_cache_bytes(const gpt_decoder* decoder) {
 }
 
 void gpt_decoder_free(gpt_decoder* decoder) { delete decoder; }
+
+int32_t gpt_projections_create(int32_t precision, int32_t instruction_set, int32_t threads,
+                               gpt_projections** created) {
+  return guarded([&] {
+    require_pointer(created, "created");
+    gpt::require_range("threads", threads, 1, kMostThreads);
+    auto handle = std::make_unique<gpt_projections>();
+    handle->projections = std::make_unique<gpt::Projections>(to_precision(precision),
+                                                             to_set(instruction_set), threads);
+    *created = handle.release();
+  });
+}
+
+int32_t gpt_projections_add(gpt_projections* projections, gpt_array weights, gpt_array bias,
+                            int32_t inputs, int32_t* index) {
+  return guarded([&] {
+    require_pointer(projections, "projections");
+    require_pointer(index, "index");
+    *index = projections->projections->add(to_array(weights), to_array(bias), inputs);
+  });
+}
+
+int32_t gpt_projections_multiply(gpt_projections* projections, int32_t index, gpt_array inputs,
+                                 float* outputs, size_t count) {
+  return guarded([&] {
+    require_pointer(projections, "projections");
+    projections->projections->multiply(index, to_array(inputs), outputs, count);
+  });
+}
+
+size_t gpt_projections_bytes(const gpt_projections* projections) {
+  return projections == nullptr ? 0 : projections->projections->bytes();
+}
+
+void gpt_projections_free(gpt_projections* projections) { delete projections; }

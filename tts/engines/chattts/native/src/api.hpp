@@ -14,6 +14,7 @@ extern "C" {
 
 typedef struct gpt_weights gpt_weights;
 typedef struct gpt_decoder gpt_decoder;
+typedef struct gpt_projections gpt_projections;
 
 enum { GPT_OK = 0, GPT_INVALID = 1, GPT_NO_MEMORY = 2, GPT_FAILED = 3 };
 
@@ -56,5 +57,18 @@ GPT_API int32_t gpt_decoder_forward(gpt_decoder* decoder, gpt_array inputs, cons
                                     size_t logits_count);
 GPT_API size_t gpt_decoder_cache_bytes(const gpt_decoder* decoder);
 GPT_API void gpt_decoder_free(gpt_decoder* decoder);
+
+// Matrices of one precision, for other parts of a model.
+GPT_API int32_t gpt_projections_create(int32_t precision, int32_t instruction_set, int32_t threads,
+                                       gpt_projections** created);
+// weights (outputs, inputs), bias (outputs).
+GPT_API int32_t gpt_projections_add(gpt_projections* projections, gpt_array weights,
+                                    gpt_array bias, int32_t inputs, int32_t* index);
+// outputs (rows, outputs) = bias + inputs (rows, inputs) times the matrix; count is that of
+// `outputs`.
+GPT_API int32_t gpt_projections_multiply(gpt_projections* projections, int32_t index,
+                                         gpt_array inputs, float* outputs, size_t count);
+GPT_API size_t gpt_projections_bytes(const gpt_projections* projections);
+GPT_API void gpt_projections_free(gpt_projections* projections);
 
 }  // extern "C"

@@ -69,6 +69,7 @@ struct Product {
   int rows;
   int columns;  // of the output, without padding
   Epilogue epilogue;
+  const float* bias = nullptr;  // of each padded column, for `store`
 };
 
 struct WeightKernels {

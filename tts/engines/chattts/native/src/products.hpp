@@ -186,6 +186,9 @@ struct Products {
       if (product.epilogue == Epilogue::add) {
         left = S::add(S::load(out), left);
         right = S::add(S::load(out + S::lanes), right);
+      } else if (product.bias != nullptr) {
+        left = S::add(S::load(product.bias + first), left);
+        right = S::add(S::load(product.bias + first + S::lanes), right);
       }
       S::store(out, left);
       S::store(out + S::lanes, right);
@@ -194,9 +197,9 @@ struct Products {
     float last[panel_columns];
     S::store(last, left);
     S::store(last + S::lanes, right);
+    const float* added = product.epilogue == Epilogue::add ? out : product.bias;
     for (int i = 0; first + i < product.columns; ++i) {
-      const float before = product.epilogue == Epilogue::add ? out[first + i] : 0.0f;
-      out[first + i] = before + last[i];
+      out[first + i] = added == nullptr ? last[i] : added[first + i] + last[i];
     }
   }
 };

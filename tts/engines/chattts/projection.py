@@ -1,0 +1,77 @@
+"""Products of frames by the vocoder's matrices, by whatever computes them best on a device.
+
+Projections
+├── TorchProjections    any device
+└── NativeProjections   our C++, on CPUs where it can be compiled
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from tts.engines.chattts.backend import Precision
+from tts.engines.chattts.compute import weight_dtype
+from tts.engines.chattts.native.backend import NativeBackend
+from tts.engines.chattts.native.projections import NativeProjections
+
+
+class Projection(Protocol):
+    """y = x W^T + b."""
+
+    def __call__(self, frames: Tensor) -> Tensor:
+        """Frames (..., inputs), float32, to (..., outputs), float32."""
+
+
+class Projections(Protocol):
+    """Makes projections of one precision on one device."""
+
+    @property
+    def torch_threads(self) -> int:
+        """How many threads torch may use between products."""
+
+    def add(self, weight: Tensor, bias: Tensor | None) -> Projection:
+        """The projection by `weight` (outputs, inputs), float32; not kept where it is copied."""
+
+
+@dataclass(frozen=True, slots=True)
+class TorchProjection:
+    """Weight (outputs, inputs) and bias (outputs,) as they are multiplied, perhaps in bfloat16."""
+
+    weight: Tensor
+    bias: Tensor | None
+
+    def __call__(self, frames: Tensor) -> Tensor:
+        """See Projection."""
+        return functional.linear(frames.to(self.weight.dtype), self.weight, self.bias).float()
+
+
+@dataclass(frozen=True, slots=True)
+class TorchProjections:
+    """Torch's own products on `device`."""
+
+    device: torch.device
+    precision: Precision
+    torch_threads: int
+
+    def add(self, weight: Tensor, bias: Tensor | None) -> TorchProjection:
+        """See Projections."""
+        dtype = weight_dtype(self.precision, self.device)
+        return TorchProjection(
+            weight.to(self.device, dtype).contiguous(),
+            None if bias is None else bias.to(self.device, dtype).contiguous(),
+        )
+
+
+def projections_create(device: torch.device, precision: Precision, threads: int) -> Projections:
+    """The fastest of `device`. Raises ValueError for INT8, which the vocoder has not.
+
+    Our C++ multiplies few rows as fast as many, by all threads, where torch loses half of them.
+    """
+    numbers = weight_dtype(precision, device)
+    kept = Precision.BF16 if numbers is torch.bfloat16 else Precision.FP32
+    if device.type == "cpu" and NativeBackend.available(kept) is None:
+        return NativeProjections(kept, threads)
+    return TorchProjections(device, precision, threads)
