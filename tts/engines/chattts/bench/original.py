@@ -37,9 +37,6 @@ class OriginalSide:
         asset = checkpoint.asset
         with audio_library():
             from ChatTTS.core import Chat
-            from transformers.utils import logging as transformers_logging
-        transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-        transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         self.threads = threads
         self._chat = Chat(logging.getLogger(f"{__name__}.chat"))
         self._chat.logger.setLevel(logging.ERROR)
@@ -190,7 +187,17 @@ def _arguments(part: Any, values: dict[str, int]) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the warnings of libraries that it calls as their older versions were called."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+    """Without the warnings and progress bars of libraries that it calls as they once were."""
+    from transformers.utils import logging as library
+
+    before = library.get_verbosity()
+    library.set_verbosity_error()  # type: ignore[no-untyped-call]
+    # Those of the hub's client go with them, and are the process'.
+    library.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        library.enable_progress_bar()  # type: ignore[no-untyped-call]
+        library.set_verbosity(before)
