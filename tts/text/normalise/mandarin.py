@@ -12,7 +12,8 @@ import threading
 from collections.abc import Callable
 
 from tts.text.normalise.common import tidy
-from tts.text.normalise.mandarin_rules import RULES, read_digits
+from tts.text.normalise.mandarin_numbers import read_digits
+from tts.text.normalise.mandarin_rules import RULES
 
 _MARKS = str.maketrans(
     {

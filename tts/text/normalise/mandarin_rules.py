@@ -1,24 +1,16 @@
 """The rules that run before the Chinese grammars, in the order they apply."""
 
 import re
-from collections.abc import Callable
 
+from tts.text.normalise.mandarin_numbers import EARLY, TWO, Rule, counted, read_digits
 from tts.text.normalise.units import CURRENCIES, UNITS, alternatives
 
-Rule = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
-
-_DIGIT_NAMES = "零一二三四五六七八九"
 _NUMBER = r"(?<!\d)\d+(?:\.\d+)?"  # only from its first digit: linear on long codes
 _DASH = r"\s?[-–—~～至到]+\s?"
 _SCALE = r"[千百]?[万亿]|千|百"
 _LATIN_SCALE = {"k": 10**3, "K": 10**3, "m": 10**6, "M": 10**6, "B": 10**9, "b": 10**9}
 MOST_DIGITS = 12
 """Longer numbers are codes and read digit by digit."""
-
-
-def read_digits(text: str, *, one: str = "一") -> str:
-    """Each digit by its name; telephone numbers say 幺 for 1."""
-    return "".join(one if c == "1" else _DIGIT_NAMES[int(c)] for c in text if c.isdigit())
 
 
 def _phone(match: re.Match[str]) -> str:
@@ -32,16 +24,8 @@ def _version(match: re.Match[str]) -> str:
         return match[0]  # 2022.01.02 is a date, which the grammar reads
     by_digit = len(groups) == 4
     return "点".join(
-        read_digits(g) if by_digit or len(g) > 2 or g[0] == "0" else _small(int(g)) for g in groups
+        read_digits(g) if by_digit or len(g) > 2 or g[0] == "0" else counted(int(g)) for g in groups
     )
-
-
-def _small(number: int) -> str:
-    tens, ones = divmod(number, 10)
-    if not tens:
-        return _DIGIT_NAMES[ones]
-    head = "" if tens == 1 else _DIGIT_NAMES[tens]
-    return f"{head}十{_DIGIT_NAMES[ones] if ones else ''}"
 
 
 def _money(match: re.Match[str]) -> str:
@@ -129,19 +113,19 @@ def _long(match: re.Match[str]) -> str:
 
 def _iso_date(match: re.Match[str]) -> str:
     tail = "，" if match[4] else ""
-    return f"{match[1]}年{_small(int(match[2]))}月{_small(int(match[3]))}日{tail}"
+    return f"{match[1]}年{counted(int(match[2]))}月{counted(int(match[3]))}日{tail}"
 
 
 _SIGNS = alternatives(CURRENCIES)
 _CODES = alternatives(CURRENCIES, without="$ US$ HK$ NT$ A$ C$")
 _ZH_UNITS = alternatives({key: unit for key, unit in UNITS.items() if unit.zh})
-_TWO_TAKES = "次位名件条张本台辆只座家份种部支杯瓶双套层间块片颗"
 
 RULES: tuple[Rule, ...] = (
     (re.compile(r"(?<![\d.])(?:\+86[- ]?)?1[3-9]\d[- ]?\d{4}[- ]?\d{4}(?!\d)"), _phone),
     (re.compile(r"(?<![\d.])(?:\+86[- ]?)?0\d{2,3}[- ]\d{7,8}(?!\d)"), _phone),
     (re.compile(r"(?<![\d.])[48]00[- ]?\d{3}[- ]?\d{4}(?!\d)"), _phone),
     (re.compile(r"\+\d{1,3}(?:[ -]?\d{2,5}){2,5}(?!\d)"), _phone),
+    *EARLY,
     (
         re.compile(r"(?<!\d)(\d{4})[-/](1[0-2]|0?[1-9])[-/](3[01]|[12]\d|0?[1-9])(?!\d)(\s?T?)"),
         _iso_date,
@@ -187,10 +171,7 @@ RULES: tuple[Rule, ...] = (
         lambda m: m[1] or m[2],
     ),
     (re.compile(r"(?<!\d)(\d{4})年?\s?[-–—~～]\s?(\d{4})年"), _year_range),
-    (
-        re.compile(r"(?<![\d第.:/])2(?=[" + _TWO_TAKES + r"]|点(?:钟|半|$|\d{1,2}分|[^\d一-十]))"),
-        "两",
-    ),
+    TWO,
     (
         re.compile(
             r"(比分[是为以]?|以)?(?<![\d.:/年月日号-])(\d{1,6}(?:\.\d{1,6})?)\s?[-–—~～]\s?"
