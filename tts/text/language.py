@@ -28,7 +28,8 @@ _TOKEN = re.compile(
     rf"|(?P<number>(?:(?<![A-Za-z])(?:{_CODES})\s?|(?<![A-Za-z])){_NUMBER}"
     rf"(?:\s?(?:{_UNIT}|{_CODES}|[AaPp]\.?[Mm]|[kK]|°\s?[CF]?)"
     r"(?![A-Za-z0-9²³]))?(?![.,:/]?\d)(?![A-Za-z]))"
-    r"|(?P<latin>(?:\d{1,40}(?:\.\d{1,40})?(?=[A-Za-z]))?[A-Za-z][A-Za-z0-9]*(?:['.\-_/+&][A-Za-z0-9]+)*)"
+    r"|(?P<latin>(?:\d{1,40}(?:\.\d{1,40})?(?=[A-Za-z]))?[A-Za-z][A-Za-z0-9]*(?:['.\-_/+&][A-Za-z0-9]+)*"
+    r"(?:(?<=(?<![A-Za-z0-9])[A-G])#(?![A-Za-z0-9]))?)"
     rf"|(?P<han>[{_HAN}]+)"
     rf"|(?P<greek>[{_GREEK}]+|\d+)"
 )

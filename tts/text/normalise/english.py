@@ -23,6 +23,8 @@ _LOOSE_APOSTROPHE = re.compile(r"(?<![A-Za-z])'+|'+(?![A-Za-z])")
 _LOOSE_HYPHEN = re.compile(r"(?<![A-Za-z])-+|-+(?![A-Za-z])")
 _REST = re.compile(r"[^A-Za-z .,!?;:'\-]+")
 _FULL_WIDTH = str.maketrans("，。！？；：、．", ",.!?;:,.")
+# ".NET", ".env": a name that begins with its dot.
+_DOTTED_NAME = re.compile(r"(?<![^\s(\"'“‘])\.(?=[A-Za-z]{2})")
 _HAS_RULES = re.compile(r"[\d@/]|\w\.\w")
 _DIGITS = re.compile(r"\d+")
 
@@ -31,6 +33,7 @@ def normalise(text: str) -> str:
     """English words and `.,!?;:` only; "" where nothing is spoken."""
     text = text.translate(_FULL_WIDTH)
     text = _LINE.sub(". ", _SOFT_LINE.sub(" ", text.strip()))
+    text = _DOTTED_NAME.sub("dot ", text)
     text = read_english(words.expand_before_numbers(text))
     rules = RULES if _HAS_RULES.search(text) else ()
     for pattern, handler in rules:

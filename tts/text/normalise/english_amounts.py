@@ -75,7 +75,7 @@ MONEY_RULES: tuple[Rule, ...] = (
     (
         re.compile(
             rf"(?P<minus>(?<!\w)-)?(?<![A-Za-z])(?P<sign>{_CURRENCY})\s?"
-            rf"(?:(?P<first>{AMOUNT})\s?[-–—]\s?(?=\d))?(?P<last>{AMOUNT})"
+            rf"(?:(?P<first>{AMOUNT})\s?[-–—]\s?(?:(?P=sign)\s?)?(?=\d))?(?P<last>{AMOUNT})"
             rf"(?:\s?(?P<scale>{_SCALE[1:-1]}){_NEXT_WORD})?"
         ),
         _money,
@@ -89,6 +89,22 @@ MONEY_RULES: tuple[Rule, ...] = (
         _money,
     ),
 )
+
+
+def _duration(match: re.Match[str]) -> str:
+    parts = []
+    for text, unit in zip(match.groups(), ("hour", "minute", "second"), strict=True):
+        if text:
+            parts.append(f"{numbers.plain(text)} {unit}{'s' * (int(text) != 1)}")
+    return f" {' '.join(parts)} "
+
+
+DURATION_RULES: tuple[Rule, ...] = (
+    # Beside an hour or a second, "m" is a minute.
+    (re.compile(r"(?<![\w.,])(\d{1,3})\s?h\s?(\d{1,2})\s?m(?:in)?(?:\s?(\d{1,2})\s?s)?(?![\w²³'/])"),
+     _duration),
+    (re.compile(r"(?<![\w.,])()(\d{1,3})\s?m(?:in)?\s?(\d{1,2})\s?s(?![\w²³'/])"), _duration),
+)  # fmt: skip
 
 MEASURE_RULES: tuple[Rule, ...] = (
     (re.compile(rf"((?<![\w)])-)?{NUMBER_START}{_RANGE}\s?%"), _percent),

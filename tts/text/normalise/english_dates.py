@@ -100,6 +100,7 @@ def _decade(match: re.Match[str]) -> str:
 
 
 DATE_RULES: tuple[Rule, ...] = (
+    (re.compile(r"(?<![\w/])(\d{4})/(\d{1,2})/(\d{1,2})(?![\w/])"), _iso_date),
     (re.compile(r"(?<![\w/])(\d{4})-(\d{1,2})-(\d{1,2})(?=T\d|(?!\w))T?"), _iso_date),
     (re.compile(r"(?<![\w/])(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})(?![\w/])"), _slash_date),
     (

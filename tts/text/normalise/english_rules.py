@@ -7,6 +7,7 @@ from tts.text.normalise.common import Rule
 from tts.text.normalise.english_addresses import ADDRESS_RULES, CODE_RULES, VERSION_RULES
 from tts.text.normalise.english_amounts import (
     AMOUNT,
+    DURATION_RULES,
     MEASURE_RULES,
     MONEY_RULES,
     NUMBER_START,
@@ -23,6 +24,8 @@ def _fraction(match: re.Match[str]) -> str:
     whole, top, bottom = match[1], int(match[2]), int(match[3])
     if (top, bottom) == (24, 7):
         return " twenty-four seven "
+    if top == bottom > 9 and not whole:
+        return f" {numbers.cardinal(top)} {numbers.cardinal(top)} "
     part = numbers.fraction(top, bottom)
     return f" {numbers.plain(whole)} and {part} " if whole else f" {part} "
 
@@ -31,6 +34,11 @@ def _number_range(match: re.Match[str]) -> str:
     sum_follows = match.string[match.end() : match.end() + 2].lstrip().startswith("=")
     joiner = "minus" if match[2] == " - " or sum_follows else "to"
     return f" {numbers.bare(match[1])} {joiner} {numbers.bare(match[3])} "
+
+
+def _power(match: re.Match[str]) -> str:
+    sign = "minus " if match[2] == "-" else ""
+    return f" {numbers.plain(match[1])} times ten to the {sign}{numbers.plain(match[3])} "
 
 
 def _by(match: re.Match[str]) -> str:
@@ -48,7 +56,9 @@ RULES: tuple[Rule, ...] = (
     *MONEY_RULES,
     *VERSION_RULES,
     *DECADE_RULES,
+    *DURATION_RULES,
     *MEASURE_RULES,
+    (re.compile(r"(?<![\w.,])(\d+(?:\.\d+)?)[eE]([-+]?)(\d{1,3})(?![\w.])"), _power),
     *CODE_RULES,
     (
         re.compile(r"(?<![\w.,])(\d{1,3}(?:,\d{3})+|\d{1,15})(?:st|nd|rd|th)(?!\w)"),
