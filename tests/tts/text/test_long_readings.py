@@ -59,4 +59,4 @@ def test_parts_say_what_the_whole_says_and_lie_in_order() -> None:
 
 def test_text_too_short_to_be_cut_stays_whole() -> None:
     (segment,) = segment_text("9x9", config=SplitConfig(max_chars=20, first_max_chars=10))
-    assert segment.source == "9e9"
+    assert segment.source == "9x9"
