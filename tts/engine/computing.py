@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from zlib import crc32
 
 from tts.engine.config import CoreConfig
-from tts.engine.errors import EngineError, NothingToSpeak, SynthesisFailed, VersionUnavailable
+from tts.engine.errors import EngineError, NothingToSpeak, VersionUnavailable, failure_of
 from tts.engine.host import EngineHost
 from tts.engine.job import EngineKey
 from tts.engine.observer import EngineObserver, StepStats
@@ -84,7 +84,7 @@ class Computing:
         except Exception as error:  # noqa: BLE001 - one bad text must not end the loop
             key, trace = work.host.key, trace_of(error)
             logger.error("engine %s failed to prepare a segment\n%s", key, trace)
-            self._streams.fail(stream, _failure("preparing the text failed", error))
+            self._streams.fail(stream, failure_of("preparing the text failed", error))
         else:
             self._scheduler.prepared(start.run_id, utterance.expected_seconds, utterance.cost_kind)
         stream.prepare_seconds += self._clock() - began
@@ -150,7 +150,7 @@ class Computing:
     def _step_failed(self, host: EngineHost, rows: Iterable[int], error: Exception) -> None:
         """The whole step failed: everyone in it is told, the engine goes on, until it is enough."""
         host.failures += 1
-        failure = _failure("the engine failed", error)
+        failure = failure_of("the engine failed", error)
         for run_id in rows:
             work = self._streams.work(run_id)
             if work is not None:
@@ -163,10 +163,3 @@ class Computing:
             for stream in self._streams:
                 if (stream.request.version, stream.request.profile) == host.key:
                     self._streams.fail(stream, gone)
-
-
-def _failure(what: str, error: Exception) -> SynthesisFailed:
-    """The request's own error for an exception of an engine; its text may hold a tenant's."""
-    failure = SynthesisFailed(f"{what}: {type(error).__name__}")
-    failure.__cause__ = error
-    return failure

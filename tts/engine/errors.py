@@ -126,3 +126,12 @@ def error_from_code(code: str, message: str, retry_after: float | None = None) -
     except ValueError:
         cls = SynthesisFailed
     return cls(message, retry_after=retry_after)
+
+
+def failure_of(what: str, error: Exception) -> EngineError:
+    """An engine error as it is; of any other its type alone, since its text may be a tenant's."""
+    if isinstance(error, EngineError):
+        return error
+    failure = SynthesisFailed(f"{what}: {type(error).__name__}")
+    failure.__cause__ = error
+    return failure

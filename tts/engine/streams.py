@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf
 
 from tts.engine.config import CoreConfig
-from tts.engine.errors import EngineError, StreamStalled, SynthesisFailed
+from tts.engine.errors import EngineError, StreamStalled, failure_of
 from tts.engine.event import EngineEvent, FinishReason, SpeechFinished, SpeechQueued, SpeechStarted
 from tts.engine.host import EngineHost
 from tts.engine.job import EngineKey
@@ -159,9 +159,7 @@ class Streams:
             self._events.extend(stream.flush())
         except Exception as error:  # noqa: BLE001 - audio processing must not end the loop
             logger.error("processing the audio failed\n%s", trace_of(error))
-            failure = SynthesisFailed(f"processing the audio failed: {type(error).__name__}")
-            failure.__cause__ = error
-            self.fail(stream, failure)
+            self.fail(stream, failure_of("processing the audio failed", error))
             return
         if stream.sent > sent:
             seconds = (stream.sent - sent) / stream.rate

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tts.engine.errors import EngineError, SynthesisFailed
+from tts.engine.errors import EngineError, failure_of
 from tts.engine.traces import trace_of
 from tts.engines.base import Samples, StepResult
 
@@ -194,9 +194,7 @@ class UtterancePool:
             return error
         except Exception as error:  # noqa: BLE001 - one bad utterance must not end the thread
             logger.error("an utterance failed\n%s", trace_of(error))
-            failure = SynthesisFailed(f"the engine failed: {type(error).__name__}")
-            failure.__cause__ = error
-            return failure
+            return failure_of("the engine failed", error)
         return None
 
     def _put(

@@ -1,5 +1,6 @@
 """From a voice as a request carries it to the speaker in a prompt."""
 
+import logging
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -9,8 +10,9 @@ import numpy as np
 
 from tts.audio.errors import AudioError
 from tts.audio.reading import audio_read
-from tts.engine.errors import VoiceUnavailable
+from tts.engine.errors import VoiceUnavailable, failure_of
 from tts.engine.request import VoiceSpec
+from tts.engine.traces import trace_of
 from tts.engines.base import Samples
 from tts.engines.chattts import SAMPLE_RATE
 from tts.engines.chattts.backend import Floats
@@ -23,6 +25,8 @@ from tts.engines.chattts.voice import (
     VoiceMaterial,
     material_unpack,
 )
+
+logger = logging.getLogger(__name__)
 
 MAX_HEARD = 64
 """Recordings whose audio tokens are kept, the last ones used."""
@@ -55,7 +59,8 @@ class Casting:
     def cast(self, voice: VoiceSpec) -> "Future[Speaker]":
         """The speaker of `voice`, now or later; raises VoiceUnavailable saying why not.
 
-        The future raises VoiceUnavailable where a recording cannot be used.
+        The future raises VoiceUnavailable where a recording cannot be used, SynthesisFailed
+        where it could not be heard this time.
         """
         try:
             materials = [_material(voice, part.payload) for part in voice.parts]
@@ -76,7 +81,8 @@ class Casting:
 
     def _hear(self, payload: bytes, recording: Recording) -> "Future[Speaker]":
         found = self._heard.get(payload)
-        if found is None:
+        # What failed is tried again: there may have been too little memory, no more.
+        if found is None or (found.done() and found.exception() is not None):
             found = self._heard[payload] = self._thread.submit(self._listen, recording)
         self._heard.move_to_end(payload)
         if len(self._heard) > MAX_HEARD:
@@ -89,6 +95,9 @@ class Casting:
             codes = self._encode(samples)
         except (AudioError, ValueError) as error:
             raise VoiceUnavailable(f"the voice's recording cannot be used: {error}") from error
+        except Exception as error:
+            logger.error("a recording could not be heard\n%s", trace_of(error))
+            raise failure_of("hearing the voice's recording failed", error) from error
         return Speaker(sample=codes, transcript=recording.transcript)
 
 

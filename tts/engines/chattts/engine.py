@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import logging
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -9,8 +10,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 
 from tts.audio.faults import faults, rank
-from tts.engine.errors import EngineError, NothingToSpeak
+from tts.engine.errors import EngineError, NothingToSpeak, failure_of
 from tts.engine.request import Profile, VoiceSpec
+from tts.engine.traces import trace_of
 from tts.engines.base import (
     Device,
     EngineKind,
@@ -38,6 +40,8 @@ from tts.engines.chattts.tokens import Vocabulary
 from tts.engines.chattts.vocoder import Vocoder
 from tts.engines.chattts.weights import embeddings, text_head
 from tts.text.segment import Language, Segment
+
+logger = logging.getLogger(__name__)
 
 TOKEN_SECONDS = TOKEN_SAMPLES / SAMPLE_RATE
 _SECONDS_PER_CHARACTER = {Language.ZH: 0.225, Language.EN: 0.065}
@@ -153,8 +157,9 @@ class ChatTtsEngine:
             key = utterance.utterance_id
             try:
                 speech = self._speeches.get(key) or self._begin(utterance)
-            except EngineError as error:
-                results[key] = StepResult(key, SILENCE, finished=True, error=error)
+            except Exception as error:  # noqa: BLE001 - a row that cannot begin ends alone
+                self.release(utterance)
+                results[key] = StepResult(key, SILENCE, finished=True, error=_begin_failed(error))
                 continue
             if speech is not None:
                 speaking.append((key, speech))
@@ -284,6 +289,12 @@ class ChatTtsEngine:
             speech.audio([(row, next(decoded)) for row, _ in found])
             for speech, found in zip(speeches, due, strict=True)
         ]
+
+
+def _begin_failed(error: Exception) -> EngineError:
+    if not isinstance(error, EngineError):
+        logger.error("an utterance could not begin\n%s", trace_of(error))
+    return failure_of("beginning to speak failed", error)
 
 
 def _best(takes: Sequence[Samples], expected: float) -> int:

@@ -1,12 +1,15 @@
 """Continuous batching: rows join, advance by one token a step, and leave, each for itself."""
 
 import heapq
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 
 import numpy as np
 
+from tts.engine.errors import failure_of
+from tts.engine.traces import trace_of
 from tts.engines.chattts.backend import Floats, GptBackend, Ints
 from tts.engines.chattts.config import GptConfig
 from tts.engines.chattts.decoding import Decoding
@@ -22,6 +25,8 @@ from tts.engines.chattts.generation import (
 )
 from tts.engines.chattts.row import NO_SLOT, Part, Row, RowState
 from tts.engines.chattts.weights import Embeddings
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +109,9 @@ class StepLoop:
         if missing:
             raise ValueError(f"rows {missing} have ended, were released or never joined")
         rows = [self._rows[number] for number in numbers]
-        self._admit(rows)
-        parts = self._plan(rows)
-        return self._choose(*self._forward(parts)) if parts else []
+        refused = self._admit(rows)
+        parts = self._plan([row for row in rows if row.number in self._rows])
+        return refused + (self._choose(*self._forward(parts)) if parts else [])
 
     def release(self, number: int) -> None:
         """Forget a row, in any state; nothing happens if it has ended already."""
@@ -116,18 +121,27 @@ class StepLoop:
         self._decodings[row.generation.kind].sampler.clear(row.slot)
         heapq.heappush(self._free, row.slot)
 
-    def _admit(self, rows: Sequence[Row]) -> None:
-        """Give free slots to rows that wait, first come first served."""
+    def _admit(self, rows: Sequence[Row]) -> list[RowStep]:
+        """Give free slots to rows that wait, first come first served; a row that fails ends."""
+        failed = []
         for row in rows:
-            if not self._free:
-                return
-            if row.state is RowState.WAITING:
-                prompt = row.generation.prompt
-                row.inputs = self._embeddings.prompt(
-                    prompt.tokens, prompt.speaker_at, prompt.speaker, prompt.sample
-                )
-                row.slot, row.state = heapq.heappop(self._free), RowState.PREFILL
-                self._begin(row)
+            if row.state is RowState.WAITING and self._free:
+                try:
+                    self._take_slot(row)
+                except Exception as error:  # noqa: BLE001 - its batch-mates go on
+                    logger.error("a row could not begin\n%s", trace_of(error))
+                    self.release(row.number)
+                    failure = failure_of("beginning to speak failed", error)
+                    failed.append(RowStep(row.number, error=failure))
+        return failed
+
+    def _take_slot(self, row: Row) -> None:
+        prompt = row.generation.prompt
+        row.inputs = self._embeddings.prompt(
+            prompt.tokens, prompt.speaker_at, prompt.speaker, prompt.sample
+        )
+        row.slot, row.state = heapq.heappop(self._free), RowState.PREFILL
+        self._begin(row)
 
     def _begin(self, row: Row) -> None:
         """Give the row the sampler's state of its attempt."""

@@ -1,6 +1,7 @@
 """The ChatTTS engine speaks: batches, voices, takes, and what it refuses."""
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import wait
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +17,12 @@ from tests.tts.engines.chattts.speaking import (
 from tts.audio.encoder import StreamEncoder
 from tts.audio.format import AudioFormat
 from tts.audio.pcm import to_s16le
-from tts.engine.errors import EngineError, NothingToSpeak, VoiceUnavailable
+from tts.engine.errors import EngineError, NothingToSpeak, SynthesisFailed, VoiceUnavailable
 from tts.engine.request import Profile, VoicePart, VoiceSpec
-from tts.engines.base import Samples
+from tts.engines.base import Samples, Utterance
 from tts.engines.chattts.profile import PROFILES
+from tts.engines.chattts.recording import RecordingEncoder
+from tts.engines.chattts.tokens import Vocabulary
 from tts.engines.chattts.vocoder import Vocoder
 from tts.engines.chattts.voice import Embedding, Recording, Sample, material_pack
 from tts.engines.chattts.windows import Window
@@ -183,6 +186,73 @@ def test_broken_recording_ends_its_own_request_alone(standard: Bench) -> None:
     bad, good = standard.prepare("hello", broken), standard.prepare("hello")
     with pytest.raises(VoiceUnavailable, match="cannot be used"):
         standard.speak(bad, good, steps=100_000)
+    assert len(standard.speak(good)[0]) > 0
+
+
+@pytest.fixture
+def deaf(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No recording can be heard, whatever is in it."""
+
+    def fail(encoder: RecordingEncoder, samples: Samples) -> None:
+        raise RuntimeError("can't allocate memory for what the tenant said")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RecordingEncoder, "encode", fail)
+        yield
+
+
+def heard_as(name: str) -> VoiceSpec:
+    return voice_of(material_pack(Recording(recording(), name)))
+
+
+def wait_heard(utterance: Utterance) -> None:
+    wait([utterance.payload.speaker], timeout=60)  # type: ignore[attr-defined]
+
+
+@pytest.mark.usefixtures("deaf")
+def test_hearing_that_fails_ends_its_own_request_alone(standard: Bench) -> None:
+    bad, good = standard.prepare("hello", heard_as("once")), standard.prepare("hello")
+    wait_heard(bad)
+    results = {result.utterance_id: result for result in standard.engine.step([good, bad])}
+    error = results[bad.utterance_id].error
+    assert isinstance(error, SynthesisFailed)
+    assert "RuntimeError" in error.message
+    assert "memory" not in error.message
+    assert results[good.utterance_id].error is None
+    assert len(standard.speak(good)[0]) > 0
+
+
+def test_a_recording_that_could_not_be_heard_is_heard_again(
+    standard: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    voice = heard_as("twice")
+    with monkeypatch.context() as patch:
+        patch.setattr(RecordingEncoder, "encode", lambda encoder, samples: 1 / 0)
+        bad = standard.prepare("hello", voice)
+        wait_heard(bad)
+    good = standard.prepare("hello", voice)
+    wait_heard(good)
+    with pytest.raises(SynthesisFailed, match="ZeroDivisionError"):
+        standard.speak(bad)
+    assert len(standard.speak(good)[0]) > 0
+
+
+def test_a_row_that_cannot_begin_ends_alone(
+    standard: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad, good = (standard.prepare(text) for text in ("bad", "hello"))
+    code_prompt = Vocabulary.code_prompt
+
+    def prompt(vocabulary: Vocabulary, ids: tuple[int, ...], *rest: object, **more: bool) -> object:
+        if ids == bad.payload.ids:  # type: ignore[attr-defined]
+            raise KeyError("what the tenant said")
+        return code_prompt(vocabulary, ids, *rest, **more)  # type: ignore[arg-type]  # as they came
+
+    monkeypatch.setattr(Vocabulary, "code_prompt", prompt)
+    results = {result.utterance_id: result for result in standard.engine.step([bad, good])}
+    error = results[bad.utterance_id].error
+    assert error is not None
+    assert error.message == "beginning to speak failed: KeyError"
     assert len(standard.speak(good)[0]) > 0
 
 

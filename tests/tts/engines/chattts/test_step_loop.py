@@ -1,5 +1,7 @@
 """Rows join, share steps, pause and leave, each for itself."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ from tests.tts.engines.chattts.looping import (
 from tts.engines.chattts.backend import CacheShape
 from tts.engines.chattts.generation import End, Kind, NotFinite
 from tts.engines.chattts.loop import LoopSettings
+from tts.engines.chattts.weights import Embeddings
 
 
 def test_a_row_is_computed_token_by_token() -> None:
@@ -134,6 +137,24 @@ def test_text_that_overflows_at_its_head_alone_ends_too() -> None:
     steps = {step.row: step for step in loop.step(rows)}
     assert steps[rows[0]].error is None
     assert isinstance(steps[rows[1]].error, NotFinite)
+
+
+def test_a_row_whose_prompt_cannot_be_made_ends_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = loop_make(Scripted())
+    bad, good = loop.join(generation(seed=1)), loop.join(generation(seed=2))
+    prompt = Embeddings.prompt
+
+    def fail(embeddings: Embeddings, ids: Sequence[int], *rest: object) -> object:
+        if ids[0] == 1:
+            raise MemoryError
+        return prompt(embeddings, ids, *rest)  # type: ignore[arg-type]  # as they came
+
+    monkeypatch.setattr(Embeddings, "prompt", fail)
+    steps = run(loop, [bad, good])
+    (only,) = steps[bad]
+    assert str(only.error) == "beginning to speak failed: MemoryError"
+    assert [step.end for step in steps[good]][-1] is End.LENGTH
+    assert (loop.rows, loop.free_slots) == (0, 4)
 
 
 def test_a_call_that_fails_changes_no_row() -> None:
