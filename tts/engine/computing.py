@@ -107,14 +107,16 @@ class Computing:
         audio_seconds = sum(len(r.audio) for _, r in results) / host.traits.sample_rate
         ended = self._deliver(results)
         steps = host.traits.kind is EngineKind.STEP
-        if steps:
-            self._timed.append((host.key, len(rows), self._clock() - began))
-        if steps or results:
+        # Rows that fail before they compute, or wait, cost a step nothing.
+        computed = sum(result.error is None for _, result in results) if steps else len(rows)
+        if steps and computed:
+            self._timed.append((host.key, computed, self._clock() - began))
+        if computed and (steps or results):
             version, profile = host.key
             self._observer.step_finished(
-                StepStats(version, profile, len(rows), stepped - began, audio_seconds)
+                StepStats(version, profile, computed, stepped - began, audio_seconds)
             )
-        return steps or ended
+        return ended or (steps and computed > 0)
 
     def _deliver(self, results: Iterable[tuple[int, StepResult]]) -> bool:
         """Pass results on, send what may leave; says whether any run ended."""

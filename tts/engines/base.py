@@ -122,7 +122,8 @@ class SpeechEngine(Protocol):
         """Make the engine ready to speak; raises VersionUnavailable.
 
         `notify` is thread-safe: UTTERANCE engines call it from their pool when
-        `step` would have something new to return. `numbers` is the profile in whose
+        `step` would have something new to return, STEP engines when a row can go on
+        that waited for something else than a step. `numbers` is the profile in whose
         number formats to compute, where `profile` is not well understood in its own;
         engines without such formats pay it no attention.
         """
@@ -135,8 +136,10 @@ class SpeechEngine(Protocol):
 
         An utterance not seen before joins; one that is missing is paused (STEP)
         or goes on by itself (UTTERANCE, where a running call cannot pause). STEP
-        engines compute one step and return. UTTERANCE engines start what is new
-        and return what has arrived since the last call, without waiting.
+        engines compute one step and return; a row that took part has a result, if
+        only an empty one, and one that waits for what `notify` will tell has none.
+        UTTERANCE engines start what is new and return what has arrived since the
+        last call, without waiting.
         """
 
     def release(self, utterance: Utterance) -> None:

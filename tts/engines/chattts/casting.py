@@ -47,12 +47,15 @@ class Speaker:
 class Casting:
     """Finds speakers. A recording is heard in a thread of its own, so that nobody waits for it.
 
-    `encode` is called in that thread alone.
+    `encode` is called in that thread alone; `heard` from any, when a recording was heard.
     """
 
-    def __init__(self, hidden: int, codebooks: int, encode: Encode) -> None:
+    def __init__(
+        self, hidden: int, codebooks: int, encode: Encode, heard: Callable[[], None]
+    ) -> None:
         self._hidden, self._codebooks = hidden, codebooks
         self._encode = encode
+        self._notify = heard
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="chattts-casting")
         self._heard: OrderedDict[bytes, Future[Speaker]] = OrderedDict()
 
@@ -84,6 +87,7 @@ class Casting:
         # What failed is tried again: there may have been too little memory, no more.
         if found is None or (found.done() and found.exception() is not None):
             found = self._heard[payload] = self._thread.submit(self._listen, recording)
+            found.add_done_callback(lambda _: self._notify())
         self._heard.move_to_end(payload)
         if len(self._heard) > MAX_HEARD:
             self._heard.popitem(last=False)

@@ -95,7 +95,6 @@ class ChatTtsEngine:
         numbers: Profile | None = None,
     ) -> None:
         """Build everything of one profile; raises VersionUnavailable."""
-        del notify  # a STEP engine is asked again at once
         self._settings = settings = profile_settings(profile, device, numbers)
         model = config_from_json(json.loads(shards.read("config")))
         self._config = config = model.gpt
@@ -129,6 +128,7 @@ class ChatTtsEngine:
                 "chattts-recordings",
                 lambda: RecordingEncoder(shards.read("dvae"), model, threads=1),
             ).encode(samples),
+            notify,
         )
 
     def prepare(self, segment: Segment, voice: VoiceSpec, params: SynthesisParams) -> Utterance:
@@ -163,13 +163,15 @@ class ChatTtsEngine:
                 continue
             if speech is not None:
                 speaking.append((key, speech))
-        self._advance([speech for _, speech in speaking], active)
+        refining = self._advance([speech for _, speech in speaking], active)
         audio = self._decode([speech for _, speech in speaking])
         for (key, speech), samples in zip(speaking, audio, strict=True):
             finished = not speech.rows
             results[key] = StepResult(key, samples, finished, speech.error)
             if finished:
                 del self._speeches[key]
+        for key in refining:
+            results[key] = StepResult(key, SILENCE)
         share = (time.perf_counter() - began) / max(1, len(results))
         return [
             StepResult(result.utterance_id, result.audio, result.finished, result.error, share)
@@ -269,16 +271,20 @@ class ChatTtsEngine:
         )
         return Generation(prompt, key, longest, least_tokens=max(1, least))
 
-    def _advance(self, speeches: Sequence[Speech], active: Sequence[Utterance]) -> None:
+    def _advance(self, speeches: Sequence[Speech], active: Sequence[Utterance]) -> list[int]:
+        """One step of the loop; returns the utterances whose text it refined."""
         rows: dict[int, Take | Refining] = {
             take.row: take for speech in speeches for take in speech.takes if not take.ended
         }
+        refined = []
         for utterance in active:
             refining = self._refining.get(utterance.utterance_id)
             if refining is not None and not refining.ended:
                 rows[refining.row] = refining
+                refined.append(utterance.utterance_id)
         for step in self._loop.step(list(rows)):
             rows[step.row].advance(step)
+        return refined
 
     def _decode(self, speeches: Sequence[Speech]) -> list[Samples]:
         """What leaves each speech now; all windows go through the vocoder in one call."""

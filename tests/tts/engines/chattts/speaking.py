@@ -1,6 +1,6 @@
 """An engine on a checkpoint, and utterances spoken with it to their ends."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,10 +46,16 @@ class Bench:
     profile: Profile
 
     @classmethod
-    def load(cls, folder: Path, profile: Profile, device: Device = CPU) -> "Bench":
+    def load(
+        cls,
+        folder: Path,
+        profile: Profile,
+        device: Device = CPU,
+        notify: Callable[[], None] = lambda: None,
+    ) -> "Bench":
         engine = ChatTtsEngine()
         shards = LocalShards(chattts_manifest(folder).shards)
-        engine.load(shards, device, profile, lambda: None)
+        engine.load(shards, device, profile, notify)
         return cls(engine, profile)
 
     def prepare(

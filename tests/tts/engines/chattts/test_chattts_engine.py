@@ -1,5 +1,6 @@
 """The ChatTTS engine speaks: batches, voices, takes, and what it refuses."""
 
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import wait
 from pathlib import Path
@@ -220,6 +221,35 @@ def test_hearing_that_fails_ends_its_own_request_alone(standard: Bench) -> None:
     assert "memory" not in error.message
     assert results[good.utterance_id].error is None
     assert len(standard.speak(good)[0]) > 0
+
+
+def test_an_utterance_that_waits_for_a_recording_is_left_out(
+    chattts_tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told, go = threading.Event(), threading.Event()
+    encode = RecordingEncoder.encode
+
+    def slow(encoder: RecordingEncoder, samples: Samples) -> object:
+        assert go.wait(60)
+        return encode(encoder, samples)
+
+    monkeypatch.setattr(RecordingEncoder, "encode", slow)
+    bench = Bench.load(chattts_tiny, Profile.STANDARD, notify=told.set)
+    try:
+        waits, speaks = bench.prepare("hello", heard_as("late")), bench.prepare("hello")
+        assert bench.engine.step([waits]) == []
+        (result,) = bench.engine.step([waits, speaks])
+        assert result.utterance_id == speaks.utterance_id
+        assert not told.is_set()
+        go.set()
+        assert told.wait(60)
+        assert {result.utterance_id for result in bench.engine.step([waits, speaks])} == {
+            waits.utterance_id,
+            speaks.utterance_id,
+        }
+    finally:
+        go.set()
+        bench.engine.close()
 
 
 def test_a_recording_that_could_not_be_heard_is_heard_again(

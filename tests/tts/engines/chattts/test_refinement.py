@@ -134,7 +134,8 @@ def test_prompt_tokens_of_refinement_reach_it(hq: Bench, monkeypatch: pytest.Mon
 def test_leaving_while_it_is_refined_frees_the_row(hq: Bench, steps: int) -> None:
     utterance = hq.prepare("hello there")
     for _ in range(steps):
-        assert hq.engine.step([utterance]) == []
+        (result,) = hq.engine.step([utterance])
+        assert (len(result.audio), result.finished, result.error) == (0, False, None)
     assert hq.engine.rows == 1
     hq.engine.release(utterance)
     assert hq.engine.rows == 0
