@@ -28,7 +28,7 @@ MAX_SEED = 2**53 - 1
 """What JSON readers keep exactly (RFC 8259, section 6)."""
 RECORDING_SECONDS = (2.0, 8.0)
 """Shorter ones say too little of a voice. Longer ones would leave the longest segment too little
-of ChatTTS' 1,152 positions: 8 s are 375 tokens, the 200 letters of a segment 610."""
+of ChatTTS' 1,536 positions: 8 s are 375 tokens, the 200 letters of a segment 610."""
 MAX_RECORDING_BYTES = 16 * 2**20
 """8 s of stereo at 192 kHz in 32 bits are 12 MB."""
 RECORDING_BITRATE = 32_000

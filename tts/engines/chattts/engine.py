@@ -23,12 +23,13 @@ from tts.engines.base import (
     SynthesisParams,
     Utterance,
 )
-from tts.engines.chattts import SAMPLE_RATE, TOKEN_SAMPLES
+from tts.engines.chattts import SAMPLE_RATE
 from tts.engines.chattts.backends import backend_create
 from tts.engines.chattts.casting import Casting, Speaker
 from tts.engines.chattts.config_json import config_from_json
 from tts.engines.chattts.decoding import AudioDecoding, Decoding, TextDecoding
-from tts.engines.chattts.generation import Generation, GenerationRefused, Kind, Prompt
+from tts.engines.chattts.generation import End, GenerationRefused, Kind, Prompt
+from tts.engines.chattts.lengths import TOKEN_SECONDS, Lengths
 from tts.engines.chattts.loop import StepLoop
 from tts.engines.chattts.profile import profile_settings
 from tts.engines.chattts.random_stream import StreamKey
@@ -43,14 +44,6 @@ from tts.text.segment import Language, Segment
 
 logger = logging.getLogger(__name__)
 
-TOKEN_SECONDS = TOKEN_SAMPLES / SAMPLE_RATE
-_SECONDS_PER_CHARACTER = {Language.ZH: 0.225, Language.EN: 0.065}
-"""A guess until somebody has measured real weights: the pace of Kokoro's voices."""
-_LONGEST = 3.0
-"""Times its expected length at which an utterance is cut off: the model then does not end."""
-_SPARE_SECONDS = 2.0
-_LEAST_SHARE = 0.25
-"""Share of its expected length below which an utterance is taken for a failure, and retried."""
 _TAKES = 1_000
 """Attempts of one take are numbered from this times its number on."""
 _REFINEMENT = 1_000_000
@@ -69,6 +62,7 @@ class _Line:
     speaker: "Future[Speaker]"
     seed: int
     segment: int
+    lengths: Lengths
 
 
 class ChatTtsEngine:
@@ -134,7 +128,8 @@ class ChatTtsEngine:
     def prepare(self, segment: Segment, voice: VoiceSpec, params: SynthesisParams) -> Utterance:
         """Write the script, find the speaker; raises VoiceUnavailable, NothingToSpeak."""
         text = script(segment, self._vocabulary.characters)
-        if not any(character.isalpha() for character in _MARK.sub("", text)):
+        plain = _MARK.sub("", text)
+        if not any(character.isalpha() for character in plain):
             raise NothingToSpeak("the segment has nothing that ChatTTS reads")
         line = _Line(
             self._vocabulary.encode(self._pieces(text)),
@@ -142,11 +137,9 @@ class ChatTtsEngine:
             self._casting.cast(voice),
             params.seed or 0,
             segment.index,
+            Lengths.of(segment, plain),
         )
-        seconds = sum(
-            len(span.spoken) * _SECONDS_PER_CHARACTER[span.language] for span in segment.spans
-        )
-        return Utterance(next(self._ids), segment.index, line, max(TOKEN_SECONDS, seconds))
+        return Utterance(next(self._ids), segment.index, line, line.lengths.expected)
 
     def step(self, active: Sequence[Utterance]) -> list[StepResult]:
         """One token for every row of `active`, and the audio that this makes due."""
@@ -210,14 +203,19 @@ class ChatTtsEngine:
         ids = self._refined(utterance.utterance_id, line) if self._settings.refines else line.ids
         if ids is None:
             return None
-        expected = utterance.expected_seconds
+        settings, lengths = self._settings, line.lengths
         prompt = self._prompt(ids, line, speaker)
+        positions = settings.cache.positions
+        # Of takes that are compared nothing leaves before all have ended.
+        used_from = settings.windows.first_tokens if settings.takes == 1 else 0
         takes = [
-            self._generation(prompt, StreamKey(line.seed, line.segment, take * _TAKES), expected)
-            for take in range(self._settings.takes)
+            lengths.generation(
+                prompt, StreamKey(line.seed, line.segment, take * _TAKES), positions, used_from
+            )
+            for take in range(settings.takes)
         ]
         rows = [self._loop.join(generation) for generation in takes]
-        speech = Speech.of(rows, self._settings.windows, lambda found: _best(found, expected))
+        speech = Speech.of(rows, settings.windows, lambda found: _best(found, lengths.expected))
         self._speeches[utterance.utterance_id] = speech
         return speech
 
@@ -254,23 +252,6 @@ class ChatTtsEngine:
             pieces.append(self._vocabulary.token(part) if index % 2 else part)
         return pieces
 
-    def _generation(self, prompt: Prompt, key: StreamKey, expected: float) -> Generation:
-        room = self._settings.cache.positions - prompt.length + 1
-        wanted = round((expected * _LONGEST + _SPARE_SECONDS) / TOKEN_SECONDS)
-        if room < expected / TOKEN_SECONDS:
-            raise GenerationRefused(
-                f"about {expected:.0f} s of speech and a prompt of {prompt.length} tokens do not"
-                f" fit {self._settings.cache.positions} positions"
-            )
-        longest = min(wanted, room)
-        least = min(
-            round(expected * _LEAST_SHARE / TOKEN_SECONDS),
-            # Nothing may have left before it is known whether the take counts.
-            self._settings.windows.first_tokens - 1,
-            longest,
-        )
-        return Generation(prompt, key, longest, least_tokens=max(1, least))
-
     def _advance(self, speeches: Sequence[Speech], active: Sequence[Utterance]) -> list[int]:
         """One step of the loop; returns the utterances whose text it refined."""
         rows: dict[int, Take | Refining] = {
@@ -283,7 +264,10 @@ class ChatTtsEngine:
                 rows[refining.row] = refining
                 refined.append(utterance.utterance_id)
         for step in self._loop.step(list(rows)):
-            rows[step.row].advance(step)
+            row = rows[step.row]
+            row.advance(step)
+            if step.end is End.LENGTH and isinstance(row, Take):
+                logger.warning("an utterance was cut at its longest: the model did not end")
         return refined
 
     def _decode(self, speeches: Sequence[Speech]) -> list[Samples]:

@@ -3,6 +3,8 @@
 SynthesisFailed
 ├── GenerationRefused  what is asked for is malformed or never fits a slot
 ├── NothingSpoken      every attempt ended before its first token
+├── SpokenShort        every attempt ended so early that text must be missing
+├── SpokenCut          the room ended before the model did, and text may be missing
 └── NotFinite          the model's numbers overflowed for this row
 """
 
@@ -29,6 +31,14 @@ class NothingSpoken(SynthesisFailed):
     """Each attempt ended before its first token."""
 
 
+class SpokenShort(SynthesisFailed):
+    """Each attempt ended long before so much text can have been spoken."""
+
+
+class SpokenCut(SynthesisFailed):
+    """The row was cut at its longest, which is too short to be sure of the text."""
+
+
 class NotFinite(SynthesisFailed):
     """Hidden states or logits are not finite numbers."""
 
@@ -41,11 +51,13 @@ class Kind(StrEnum):
 
 
 class End(StrEnum):
-    """Why a row ended: by itself, at its longest, or by itself too early in every attempt."""
+    """Why a row ended well: by itself, or at its longest, with room enough for all it had to say.
+
+    Too early an end, and one at a longest that is none, are errors.
+    """
 
     EOS = "eos"
     LENGTH = "length"
-    SHORT = "short"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +108,9 @@ class Generation:
     """One row's work.
 
     It ends after `max_tokens` at the latest and never before `min_tokens` (the end is banned).
-    An end before `least_tokens` is taken for a failure and tried again, with the attempts that
-    follow the key's.
+    An end before `least_tokens` is a failure. It is tried again, with the attempts that follow
+    the key's, where it comes before `final_tokens` (0: always), from which on tokens may have
+    been used. A row that is cut before it had `ample_tokens` is a failure, too.
     """
 
     prompt: Prompt
@@ -107,6 +120,8 @@ class Generation:
     min_tokens: int = 0
     least_tokens: int = 1
     kind: Kind = Kind.AUDIO
+    final_tokens: int = 0
+    ample_tokens: int = 1
 
     def check(self, config: GptConfig, cache: CacheShape) -> None:
         """Raise GenerationRefused unless a slot of `cache` can hold it whole."""

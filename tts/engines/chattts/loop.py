@@ -8,7 +8,7 @@ from itertools import compress
 
 import numpy as np
 
-from tts.engine.errors import failure_of
+from tts.engine.errors import EngineError, failure_of
 from tts.engine.traces import trace_of
 from tts.engines.chattts.backend import Floats, GptBackend, Ints
 from tts.engines.chattts.config import GptConfig
@@ -22,6 +22,8 @@ from tts.engines.chattts.generation import (
     NotFinite,
     NothingSpoken,
     RowStep,
+    SpokenCut,
+    SpokenShort,
 )
 from tts.engines.chattts.row import NO_SLOT, Part, Row, RowState
 from tts.engines.chattts.weights import Embeddings
@@ -262,17 +264,37 @@ class StepLoop:
         last = row.tokens == row.generation.max_tokens
         if last:
             self.release(row.number)
+            if row.tokens < row.generation.ample_tokens:
+                return RowStep(row.number, error=_cut(row), restarted=restarted)
         codes: Codes = tokens.astype(np.uint16)
         return RowStep(
             row.number, codes, hidden.copy(), End.LENGTH if last else None, None, restarted
         )
 
     def _end(self, row: Row) -> RowStep | None:
-        early = row.tokens < row.generation.least_tokens
-        if early and row.attempt < self._settings.max_retries:
+        generation = row.generation
+        early = row.tokens < generation.least_tokens
+        used = generation.final_tokens and row.tokens >= generation.final_tokens
+        if early and not used and row.attempt < self._settings.max_retries:
             return None
         self.release(row.number)
-        if row.tokens == 0:
-            error = NothingSpoken(f"the model ended at once, the last of {row.attempt + 1} times")
-            return RowStep(row.number, error=error, restarted=row.restarted)
-        return RowStep(row.number, end=End.SHORT if early else End.EOS, restarted=row.restarted)
+        if early:
+            return RowStep(row.number, error=_short(row), restarted=row.restarted)
+        return RowStep(row.number, end=End.EOS, restarted=row.restarted)
+
+
+def _short(row: Row) -> EngineError:
+    tries = f"the last of {row.attempt + 1} times"
+    if row.tokens == 0:
+        return NothingSpoken(f"the model ended at once, {tries}")
+    return SpokenShort(
+        f"the model ended after {row.tokens} tokens, {tries}; this text takes at least"
+        f" {row.generation.least_tokens}"
+    )
+
+
+def _cut(row: Row) -> EngineError:
+    return SpokenCut(
+        f"the model did not end within {row.tokens} tokens, all that are left beside this prompt;"
+        f" this text may take {row.generation.ample_tokens}"
+    )

@@ -26,8 +26,9 @@ class ProfileSettings:
     refines: bool = False
 
 
-POSITIONS = 1_152
-"""Tokens of prompt and audio: 15 s of audio are 704, the prompt of such a text at most 400."""
+POSITIONS = 1_536
+"""Tokens of prompt and audio. The longest segment is 13 s, 610 tokens: twice that fits beside any
+embedding's prompt (300 at most), 1.6 times beside 8 s of a recording and what is said in it."""
 
 PROFILES = {
     Profile.REALTIME: ProfileSettings(

@@ -62,7 +62,7 @@ class Ends(StrEnum):
 
 _SIZES = {Size.TINY: _TINY, Size.SMALL: _SMALL, Size.FULL: ModelConfig()}
 _LAYER_SCALE = re.compile(r"\.gamma$|decoder_block\.\d+\.weight$")
-_END_LOGIT = {Ends.NEVER: -20.0, Ends.LIKELY: 2.5}
+_END_LOGIT = {Ends.NEVER: -20.0, Ends.LIKELY: 2.2}
 _MAGNITUDE = 2.0
 """Of a spectrum's bins, on average: audio's root mean square becomes about 0.05."""
 

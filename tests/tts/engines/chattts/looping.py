@@ -52,11 +52,23 @@ def generation(
     min_tokens: int = 0,
     least_tokens: int = 1,
     kind: Kind = Kind.AUDIO,
+    final_tokens: int = 0,
+    ample_tokens: int = 1,
 ) -> Generation:
     """A row of `length` prompt tokens."""
     prompt = Prompt(tuple((seed + index) % TINY.text_tokens for index in range(length)))
     key = StreamKey(seed, 0, attempt)
-    return Generation(prompt, key, max_tokens, sampling, min_tokens, least_tokens, kind)
+    return Generation(
+        prompt,
+        key,
+        max_tokens,
+        sampling,
+        min_tokens,
+        least_tokens,
+        kind,
+        final_tokens,
+        ample_tokens,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.tts.engines.chattts.looping import PLAIN, Scripted, generation, loop_make, run, spoken
-from tts.engines.chattts.generation import End, NothingSpoken
+from tts.engines.chattts.generation import End, NothingSpoken, SpokenCut, SpokenShort
 from tts.engines.chattts.loop import LoopSettings
 
 
@@ -59,13 +59,23 @@ def test_an_early_end_begins_again_and_says_so() -> None:
     steps = run(loop, [row])[row]
     # Three tokens, then each time the first one of the next attempt in the place of an end.
     assert [step.restarted for step in steps] == [False] * 3 + [True, False, False] * 2 + [False]
-    assert steps[-1].end is End.SHORT
+    assert isinstance(steps[-1].error, SpokenShort)
+    assert "after 3 tokens, the last of 3 times" in str(steps[-1].error)
     assert len(np.frombuffer(spoken(steps).codes, np.uint16)) == 3 * 4
     positions = [call.of(0)[0] for call in backend.calls]
     assert positions == [2, 3, 4, 5, 3, 4, 5, 3, 4, 5]
     assert [step.hidden[1] for step in steps if step.restarted and step.hidden is not None] == [
         2
     ] * 2
+
+
+@pytest.mark.parametrize(("used_from", "tries"), [(3, 1), (4, 3)])
+def test_an_early_end_is_final_once_tokens_may_have_been_used(used_from: int, tries: int) -> None:
+    loop = loop_make(Scripted(ends={(0, 5)}), LoopSettings(max_retries=2))
+    row = loop.join(generation(max_tokens=9, least_tokens=5, final_tokens=used_from))
+    steps = run(loop, [row])[row]
+    assert sum(step.restarted for step in steps) == tries - 1
+    assert isinstance(steps[-1].error, SpokenShort)
 
 
 def test_an_end_may_not_come_before_the_least_tokens() -> None:
@@ -81,6 +91,17 @@ def test_no_more_than_max_tokens() -> None:
     (step,) = run(loop, [row])[row]
     assert step.end is End.LENGTH
     assert step.codes is not None
+
+
+@pytest.mark.parametrize(("ample", "cut"), [(5, False), (6, True)])
+def test_a_cut_is_a_failure_where_the_row_had_too_little_room(ample: int, cut: bool) -> None:
+    loop = loop_make(Scripted())
+    rows = [loop.join(generation(ample_tokens=ample)), loop.join(generation(seed=1))]
+    steps = run(loop, rows)
+    last = steps[rows[0]][-1]
+    assert (last.end, isinstance(last.error, SpokenCut)) == (None if cut else End.LENGTH, cut)
+    assert steps[rows[1]][-1].end is End.LENGTH
+    assert loop.free_slots == 4
 
 
 def test_a_row_as_long_as_its_slot() -> None:
