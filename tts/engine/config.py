@@ -1,6 +1,6 @@
 """Settings of the engine core: frozen, checked when made."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,7 +10,7 @@ class BatchingConfig:
     `max_slots`: utterances resident in the engine at once. `max_batch`: rows
     computed together. `max_wait_seconds`: the longest time a batch is held open
     for more (utterance engines that batch; step engines join at every step and
-    never wait).
+    never wait). An engine that can hold less takes less.
     """
 
     max_slots: int = 8
@@ -26,6 +26,12 @@ class BatchingConfig:
             )
         if not 0.0 <= self.max_wait_seconds <= 1.0:
             raise ValueError(f"max_wait_seconds must be 0 to 1 second, not {self.max_wait_seconds}")
+
+    def within(self, most: int | None) -> "BatchingConfig":
+        """These settings for an engine that computes `most` utterances side by side."""
+        if most is None or most >= self.max_slots:
+            return self
+        return replace(self, max_slots=most, max_batch=min(self.max_batch, most))
 
 
 @dataclass(frozen=True, slots=True)

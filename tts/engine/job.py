@@ -60,8 +60,9 @@ class Run:
 class EngineState:
     """One engine: its settings, what it computes, what computing costs.
 
-    `step_cost` is T(n) of a STEP engine's step, or of a batching engine's call;
-    `rtf` the lane seconds per audio second of an UTTERANCE engine.
+    `batching` is within what the engine can hold. `cost` is T(n) of a STEP engine's
+    step, or of a batching engine's call; `rtf` the lane seconds per audio second of an
+    UTTERANCE engine.
     """
 
     key: EngineKey
@@ -71,6 +72,13 @@ class EngineState:
     cost: LinearCost = field(default_factory=LinearCost)
     rtf: RealTimeFactor = field(default_factory=RealTimeFactor)
     gap: ArrivalGap = field(default_factory=ArrivalGap)
+
+    def __post_init__(self) -> None:
+        self.configure(self.batching)
+
+    def configure(self, batching: BatchingConfig) -> None:
+        """Take settings, as far as the engine itself goes."""
+        self.batching = batching.within(self.traits.max_utterances)
 
     @property
     def steps(self) -> bool:

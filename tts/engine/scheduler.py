@@ -79,7 +79,7 @@ class Scheduler:
 
     def batching_set(self, key: EngineKey, batching: BatchingConfig) -> None:
         """Change an engine's settings; what runs goes on."""
-        self._engines[key].batching = batching
+        self._engines[key].configure(batching)
 
     def submit(self, request: SpeechRequest, now: float) -> None:
         """Take a request in; raises QueueFull, DeadlineUnattainable.

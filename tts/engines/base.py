@@ -30,6 +30,8 @@ class EngineTraits:
     `batches`: whether an UTTERANCE engine computes several utterances in one
     call (only then is waiting for a fuller batch of use). `step_seconds`: audio
     seconds one STEP engine row gains by one step (0.0 for UTTERANCE engines).
+    `max_utterances`: how many it can compute side by side, whatever its settings
+    allow (None: as many as they do).
     """
 
     kind: EngineKind
@@ -37,6 +39,7 @@ class EngineTraits:
     languages: tuple[str, ...]
     batches: bool = False
     step_seconds: float = 0.0
+    max_utterances: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

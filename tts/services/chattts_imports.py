@@ -26,7 +26,8 @@ from tts.voice_catalogue import chattts_voices
 ROUTED = ("tts-1", "tts-1-hd")
 ACTOR = "CHATTTS"
 """Who set a route, in its history."""
-# A step engine: requests join at every step, so none waits for others.
+# A step engine: requests join at every step, so none waits for others. Each profile takes what it
+# has slots for of these.
 BATCHING = Batching(max_slots=16, max_batch=16, max_wait_ms=0)
 
 

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tts.audio.faults import faults, rank
 from tts.engine.errors import EngineError, NothingToSpeak, failure_of
@@ -100,6 +100,9 @@ class ChatTtsEngine:
         )
         self._backend = backend_create(shards, config, settings.cache, settings.precision, device)
         slots = settings.cache.slots
+        # A device may have room for fewer slots than were asked for.
+        held = self._backend.cache.slots // settings.takes
+        self.traits = replace(self.traits, max_utterances=max(1, held))
         decodings: dict[Kind, Decoding] = {Kind.AUDIO: AudioDecoding(config, tables, slots)}
         if settings.refines:
             head = shards.resident(

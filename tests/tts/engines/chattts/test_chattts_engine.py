@@ -296,5 +296,15 @@ def test_text_that_never_fits_is_refused(standard: Bench) -> None:
         standard.speak(standard.prepare("many words " * 100))
 
 
+@pytest.mark.parametrize("profile", list(Profile))
+def test_an_engine_says_how_many_utterances_its_slots_hold(
+    chattts_tiny: Path, profile: Profile
+) -> None:
+    bench = Bench.load(chattts_tiny, profile)
+    settings = PROFILES[profile]
+    assert bench.engine.traits.max_utterances == settings.cache.slots // settings.takes
+    bench.engine.close()
+
+
 def test_engine_is_known_by_name() -> None:
     assert engine_create("chattts").traits.step_seconds == pytest.approx(512 / 24_000)
