@@ -96,11 +96,12 @@ class Shards(Protocol):
     def read(self, name: str) -> bytes:
         """The verified bytes of shard `name`; raises VersionUnavailable."""
 
-    def resident(self, name: str, transform: str, build: Callable[[], T]) -> T:
-        """An object derived from a shard, built once (single-flight) and shared.
+    def resident(self, names: str | tuple[str, ...], transform: str, build: Callable[[], T]) -> T:
+        """An object derived from a shard, or several, built once (single-flight) and shared.
 
-        It is keyed by (sha256 of the shard, transform), so versions and profiles
-        with the same bytes share one.
+        It is keyed by (sha256 of each shard, transform), so versions and profiles
+        with the same bytes share one: name every shard that goes into it, and let
+        the transform tell whatever else does.
         """
 
 

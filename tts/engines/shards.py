@@ -51,7 +51,7 @@ class LocalShards:
     def __init__(self, specs: Sequence[ShardSpec]) -> None:
         self._specs = {spec.name: spec for spec in specs}
         self._verified: set[str] = set()
-        self._residents: dict[tuple[str, str], _Resident] = {}
+        self._residents: dict[tuple[tuple[str, ...], str], _Resident] = {}
         self._lock = threading.Lock()
 
     @classmethod
@@ -77,12 +77,13 @@ class LocalShards:
             self._verified.add(name)
         return content
 
-    def resident(self, name: str, transform: str, build: Callable[[], T]) -> T:
-        """An object built from shard `name`, once: others wait for the first to build it.
+    def resident(self, names: str | tuple[str, ...], transform: str, build: Callable[[], T]) -> T:
+        """An object built from shards `names`, once: others wait for the first to build it.
 
         When `build` raises, nothing is kept and the next caller tries again.
         """
-        key = (self._spec(name).sha256, transform)
+        several = (names,) if isinstance(names, str) else names
+        key = (tuple(self._spec(name).sha256 for name in several), transform)
         with self._lock:
             entry = self._residents.setdefault(key, _Resident())
         with entry.lock:

@@ -30,7 +30,9 @@ class ConfigShards:
         assert name == "config"
         return json.dumps(self._config).encode()
 
-    def resident(self, name: str, transform: str, build: Callable[[], object]) -> object:
+    def resident(
+        self, names: str | tuple[str, ...], transform: str, build: Callable[[], object]
+    ) -> object:
         return build()
 
 

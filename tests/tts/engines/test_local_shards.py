@@ -73,6 +73,14 @@ def test_an_object_is_built_once_however_many_ask() -> None:
     assert shards.resident("core", "other transform", object) is not results[0]
 
 
+def test_an_object_of_several_shards_is_shared_where_all_are_the_same() -> None:
+    shards = LocalShards([spec(b"ab"), spec(b"cd", name="two"), spec(b"ef", name="other")])
+    both = shards.resident(("core", "two"), "t", object)
+    assert shards.resident(("core", "two"), "t", object) is both
+    for names in ("core", ("core",), ("core", "other"), ("two", "core")):
+        assert shards.resident(names, "t", object) is not both
+
+
 def test_a_failed_build_is_tried_again() -> None:
     shards = LocalShards([spec(b"ab")])
 

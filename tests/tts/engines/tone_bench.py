@@ -29,7 +29,7 @@ class JsonShards:
         assert name == "config"
         return self._config
 
-    def resident(self, name: str, transform: str, build: Callable[[], T]) -> T:
+    def resident(self, names: str | tuple[str, ...], transform: str, build: Callable[[], T]) -> T:
         return build()
 
 

@@ -1,6 +1,5 @@
 """Which backend computes the decoder on a machine."""
 
-import hashlib
 import logging
 
 import torch
@@ -35,20 +34,17 @@ def backend_create(
     too small, MemoryError.
     """
     place = device_find(device.name)
-    embed = shards.read("embed")
 
     def read() -> GptWeights:
-        return gpt_weights(config, shards.read("gpt"), embed)
+        return gpt_weights(config, shards.read("gpt"), shards.read("embed"))
 
     if place.type == "cuda":
         return _cuda(read(), config, cache, precision, place)
     reason = NativeBackend.available(precision)
     if reason is None:
-        # The heads are of another shard than the one that names the object.
-        heads = hashlib.sha256(embed).hexdigest()[:16]
         packed = shards.resident(
-            "gpt",
-            f"chattts-native-{precision}-{heads}",
+            ("gpt", "embed", "config"),
+            f"chattts-native-{precision}",
             lambda: PackedWeights(read(), config, precision),
         )
         return NativeBackend(packed, config, cache, precision, device.threads)

@@ -96,7 +96,9 @@ class ChatTtsEngine:
             "tokenizer", "chattts-vocabulary", lambda: Vocabulary.read(shards.read("tokenizer"))
         )
         tables = shards.resident(
-            "embed", "chattts-embeddings", lambda: embeddings(config, shards.read("embed"))
+            ("embed", "config"),
+            "chattts-embeddings",
+            lambda: embeddings(config, shards.read("embed")),
         )
         self._backend = backend_create(shards, config, settings.cache, settings.precision, device)
         slots = settings.cache.slots
@@ -106,22 +108,25 @@ class ChatTtsEngine:
         decodings: dict[Kind, Decoding] = {Kind.AUDIO: AudioDecoding(config, tables, slots)}
         if settings.refines:
             head = shards.resident(
-                "embed", "chattts-text-head", lambda: text_head(config, shards.read("embed"))
+                ("embed", "config"),
+                "chattts-text-head",
+                lambda: text_head(config, shards.read("embed")),
             )
             end = self._vocabulary.end_of_refinement
             decodings[Kind.TEXT] = TextDecoding(head, tables, slots, end)
         self._refiner = Refiner(self._vocabulary)
         self._loop = StepLoop(self._backend, config, tables, decodings)
+        group = settings.vocoder_group
         self._vocoder = shards.resident(
-            "decoder",
-            f"chattts-vocoder-{settings.vocoder}-{device.name}-{device.threads}",
-            lambda: Vocoder.load(shards, model, device, settings.vocoder, settings.vocoder_group),
+            ("decoder", "vocos", "config"),
+            f"chattts-vocoder-{settings.vocoder}-{device.name}-{device.threads}-{group}",
+            lambda: Vocoder.load(shards, model, device, settings.vocoder, group),
         )
         self._casting = Casting(
             config.hidden,
             config.codebooks,
             lambda samples: shards.resident(
-                "dvae",
+                ("dvae", "config"),
                 "chattts-recordings",
                 lambda: RecordingEncoder(shards.read("dvae"), model, threads=1),
             ).encode(samples),
