@@ -66,8 +66,8 @@ class SpeechSession:
     async def __aenter__(self) -> Self:
         """Admit the request.
 
-        Raises what the checks raise: the errors of tenants, registry and
-        voices, LanguageNotSpoken, TextError, ServerStopping.
+        Raises the errors of tenants, registry and voices, LanguageNotSpoken, TextError,
+        ServerStopping.
         """
         try:
             await self._admit()
@@ -129,9 +129,9 @@ class SpeechSession:
             self._merged.put(self._finished(FinishReason.CANCELLED))
 
     def break_off(self, cause: str = "") -> int:
-        """The listener wants no more: the characters charged for what was sent until now.
+        """End it; returns the characters charged for what was sent until now.
 
-        `cause` is the code under which the outcome names why, if the listener did not ask.
+        `cause` is what the outcome names, where the listener did not ask for it.
         """
         self.account.ended(FinishReason.CANCELLED, cause)
         return self.account.charge()
@@ -139,8 +139,7 @@ class SpeechSession:
     async def settle(self, error: Exception | None = None) -> None:
         """Free the slot and the lease, and settle, before the listener learns of the end.
 
-        `error` is what ended the request, if anything did. To be called when all
-        audio has been sent, or nothing more will be: leaving the session does the
+        `error` is what ended the request, if anything did. Leaving the session does the
         same, but a listener may ask again as soon as it knows.
         """
         if error is not None:
