@@ -6,10 +6,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from math import inf
 
 from tts.engine.config import BatchingConfig, CoreConfig
-from tts.engine.errors import SynthesisFailed
+from tts.engine.errors import EngineError, SynthesisFailed, failure_of
 from tts.engine.event import EngineEvent
 from tts.engine.loop import CoreLoop
 from tts.engine.observer import EngineObserver
@@ -26,6 +27,14 @@ Sink = Callable[[Sequence[EngineEvent]], None]
 STATS_SECONDS = 0.05
 CLOSE_SECONDS = 15.0
 RECOVER_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """`failed` ends what the command is about, should `run` raise what it must not."""
+
+    run: Callable[[], None]
+    failed: Callable[[EngineError], object]
 
 
 class EngineCore:
@@ -50,7 +59,7 @@ class EngineCore:
         self._clock = clock
         self._changed = threading.Condition()
         self._after_end = threading.Lock()
-        self._inbox: deque[Callable[[], None]] = deque()
+        self._inbox: deque[_Command] = deque()
         self._kicked = False
         self._stopped = False
         self._thread: threading.Thread | None = None
@@ -78,23 +87,26 @@ class EngineCore:
 
     def submit(self, request: SpeechRequest) -> None:
         """Speak; text follows by `append` and `end_input`."""
-        self._post(lambda: self._loop.submit(request))
+        self._post(
+            lambda: self._loop.submit(request),
+            lambda error: self._loop.submit_failed(request, error),
+        )
 
     def append(self, request_id: str, attempt: int, segment: Segment) -> None:
         """Speak `segment` after those before; ignored unless that attempt is open."""
-        self._post(lambda: self._loop.append(request_id, attempt, segment))
+        self._post_for(request_id, attempt, lambda: self._loop.append(request_id, attempt, segment))
 
     def end_input(self, request_id: str, attempt: int) -> None:
         """No more segments follow."""
-        self._post(lambda: self._loop.end_input(request_id, attempt))
+        self._post_for(request_id, attempt, lambda: self._loop.end_input(request_id, attempt))
 
     def grant(self, request_id: str, attempt: int, samples: int) -> None:
         """Allow `samples` more to be sent."""
-        self._post(lambda: self._loop.grant(request_id, attempt, samples))
+        self._post_for(request_id, attempt, lambda: self._loop.grant(request_id, attempt, samples))
 
     def cancel(self, request_id: str, attempt: int) -> None:
         """End the request; it frees what it holds within one turn."""
-        self._post(lambda: self._loop.cancel(request_id, attempt))
+        self._post_for(request_id, attempt, lambda: self._loop.cancel(request_id, attempt))
 
     def engine_add(
         self, version: str, profile: Profile, engine: SpeechEngine, batching: BatchingConfig
@@ -114,7 +126,7 @@ class EngineCore:
             else:
                 done.set_result(None)
 
-        self._post(add)
+        self._post(add, done.set_exception)
         return done
 
     def engine_remove(self, version: str) -> Future[None]:
@@ -124,16 +136,16 @@ class EngineCore:
         """
         done: Future[None] = Future()
         done.set_running_or_notify_cancel()
-        self._post(lambda: self._loop.engine_remove(version, done))
+        self._post(lambda: self._loop.engine_remove(version, done), done.set_exception)
         return done
 
     def batching_set(self, version: str, batching: BatchingConfig) -> None:
         """Change a version's settings, in force from the next turn; what runs goes on."""
-        self._post(lambda: self._loop.batching_set(version, batching))
+        self._post(lambda: self._loop.batching_set(version, batching), _nobody)
 
     def drain(self, seconds: float) -> None:
         """Begin to stop, without waiting for it."""
-        self._post(lambda: self._loop.drain(seconds))
+        self._post(lambda: self._loop.drain(seconds), _nobody)
 
     def stats(self) -> CoreStats:
         """A recent moment (at most 50 ms old while busy, exact when idle)."""
@@ -147,10 +159,7 @@ class EngineCore:
 
     def turn(self) -> float:
         """Carry out the commands, compute once, deliver; returns when to turn again."""
-        with self._changed:
-            commands, self._inbox = self._inbox, deque()
-        for command in commands:
-            command()
+        self._carry_out()
         wake = self._loop.turn()
         if self._loop.drained:
             self._shut()
@@ -165,7 +174,11 @@ class EngineCore:
         """Whether nothing of any request is left; only between turns driven by hand."""
         return self._loop.is_empty() and not self._inbox
 
-    def _post(self, command: Callable[[], None]) -> None:
+    def _post_for(self, request_id: str, attempt: int, run: Callable[[], None]) -> None:
+        self._post(run, lambda error: self._loop.fail(request_id, attempt, error))
+
+    def _post(self, run: Callable[[], None], failed: Callable[[EngineError], object]) -> None:
+        command = _Command(run, failed)
         with self._changed:
             if not self._stopped:
                 self._inbox.append(command)
@@ -174,18 +187,27 @@ class EngineCore:
                 return
         # The loop is at its end: nobody else uses it, and it refuses whatever comes.
         with self._after_end:
-            command()
+            self._inbox.append(command)
+            self._carry_out()
             self._loop.close()
             self._deliver()
+
+    def _carry_out(self) -> None:
+        """All commands that are there; one that fails ends its own request, and no other's."""
+        for _ in range(len(self._inbox)):
+            command = self._inbox.popleft()
+            try:
+                command.run()
+            except Exception as error:  # noqa: BLE001 - those behind it are carried out all the same
+                logger.error("a command of the engine core failed\n%s", trace_of(error))
+                command.failed(failure_of("the engine core failed", error))
 
     def _shut(self) -> None:
         """Free the engines and answer the commands that came too late for a turn."""
         with self._after_end:
             with self._changed:
                 self._stopped = True
-                commands, self._inbox = self._inbox, deque()
-            for command in commands:
-                command()
+            self._carry_out()
             self._loop.close()
             self._stats = self._loop.stats()
             self._deliver()
@@ -220,6 +242,10 @@ class EngineCore:
             except Exception as error:  # noqa: BLE001 - the sink's own
                 trace = trace_of(error)
                 logger.error("the sink failed; %d events are lost\n%s", len(events), trace)
+
+
+def _nobody(error: EngineError) -> None:
+    """No request waits for this command."""
 
 
 def _closer_start(work: Callable[[], None]) -> None:

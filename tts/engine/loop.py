@@ -64,6 +64,18 @@ class CoreLoop:
         except EngineError as error:
             self._streams.refuse(request, error)
 
+    def submit_failed(self, request: SpeechRequest, error: EngineError) -> None:
+        """End a request whose submission broke off, however far it came."""
+        if not self.fail(request.request_id, request.attempt, error):
+            self._streams.refuse(request, error)
+
+    def fail(self, request_id: str, attempt: int, error: EngineError) -> bool:
+        """End an open request with an error; False if it is not open."""
+        stream = self._streams.find(request_id, attempt)
+        if stream is not None:
+            self._streams.fail(stream, error)
+        return stream is not None
+
     def append(self, request_id: str, attempt: int, segment: Segment) -> None:
         """One more segment of a request whose input has not ended."""
         stream = self._streams.find(request_id, attempt)

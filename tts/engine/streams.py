@@ -84,7 +84,6 @@ class Streams:
     def open(self, request: SpeechRequest, host: EngineHost) -> None:
         """Take a request in; raises QueueFull, DeadlineUnattainable."""
         now = self._clock()
-        self._scheduler.submit(request, now)
         rate = host.traits.sample_rate
         stream = Stream(
             request,
@@ -94,6 +93,7 @@ class Streams:
             postprocessor_factory=self._factory,
             clock=self._clock,
         )
+        self._scheduler.submit(request, now)
         self._streams[request.request_id] = stream
         self.users[host.key] += 1
         self._credit_changed(stream)
