@@ -35,6 +35,21 @@ def test_mandarin_is_read_as_misakis_zhg2p_reads_it(text: str, phonemes: str) ->
     assert phonemiser(Language.ZH)(text) == [phonemes]
 
 
+@pytest.mark.parametrize(
+    ("rare", "common"),
+    [
+        ("他去𠮷野家", "他去吉野家"),
+        ("写㐂字", "写喜字"),
+        ("这个𠀂字", "这个某字"),
+        ("王𰻝", "王𰻝"),
+    ],
+)
+def test_a_character_without_a_reading_is_not_left_out(rare: str, common: str) -> None:
+    read = phonemiser(Language.ZH)
+    assert read(rare) == read(common)
+    assert len(read(rare)[0]) > len(read(rare[:-1])[0])
+
+
 def test_every_han_character_of_a_rare_block_and_stray_signs_are_harmless() -> None:
     assert phonemiser(Language.ZH)("㐀🙂abc，𠮷野家") != []
     assert phonemiser(Language.ZH)("，。🙂…abc") == []

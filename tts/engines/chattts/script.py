@@ -8,8 +8,8 @@ becomes the kept one that is nearest, so that no pause is lost.
 
 import re
 from collections.abc import Container
-from functools import lru_cache
 
+from tts.engines.homophones import HAN, homophone
 from tts.text.segment import Segment
 
 _MARKS = str.maketrans(
@@ -18,9 +18,8 @@ _MARKS = str.maketrans(
         "-": " ", "'": "", "’": "",
     }
 )  # fmt: skip
-_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
-_UNKNOWN = re.compile(rf"[^A-Za-z，。、,. {_HAN}]+")
-_RARE = re.compile(f"[{_HAN}]")
+_UNKNOWN = re.compile(rf"[^A-Za-z，。、,. {HAN}]+")
+_RARE = re.compile(f"[{HAN}]")
 _SPACES = re.compile(r" {2,}| (?=[，。、,.])")
 _WORD = re.compile(r"[A-Za-z]+(?:'[A-Za-z]+)?")
 _CAPITALS = re.compile(r"(?<![A-Za-z'])([A-Z]{2,5})(s?)(?![A-Za-z'])")
@@ -41,7 +40,8 @@ def script(segment: Segment, known: Container[str] | None = None) -> str:
     letter stand apart ("GPU" -> "g p u"). A bracket comes from a mark alone, so
     no text spells a special token. `known` holds the characters of the model's
     vocabulary: a Han character that is not in it, or none of the basic block, is
-    replaced by a common one that sounds the same, or left out where there is none.
+    replaced by a common one that sounds the same (`homophones`), or left out where
+    the vocabulary has none.
     """
     spoken = segment.spoken
     letters = not _is_shouted(spoken)
@@ -81,31 +81,4 @@ def _usual(character: str, known: Container[str] | None) -> str:
     in_block = "\u4e00" <= character <= "\u9fff"
     if in_block if known is None else character in known:
         return character
-    found = _homophone(character)
-    return found if known is None or found in known else ""
-
-
-@lru_cache(maxsize=4096)
-def _homophone(character: str) -> str:
-    """A common character with the same syllable and tone; "" where there is none."""
-    return _common_characters().get(_syllable(character), "")
-
-
-@lru_cache(maxsize=1)
-def _common_characters() -> dict[str, str]:
-    """A common character for each syllable.
-
-    Of the first level of GB 2312, the 3,755 most used.
-    """
-    cells = (bytes((row, cell)) for row in range(0xB0, 0xD8) for cell in range(0xA1, 0xFF))
-    table: dict[str, str] = {}
-    for character in "".join(cell.decode("gb2312", errors="ignore") for cell in cells):
-        table.setdefault(_syllable(character), character)
-    return table
-
-
-def _syllable(character: str) -> str:
-    """Its most usual pinyin, the tone as a digit; itself where it is not known."""
-    from pypinyin import Style, lazy_pinyin
-
-    return lazy_pinyin(character, style=Style.TONE3, neutral_tone_with_five=True)[0]
+    return homophone(character, known)

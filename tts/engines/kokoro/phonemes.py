@@ -12,10 +12,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Protocol
 
+from tts.engines.homophones import HAN, readable
 from tts.text.segment import Language
 
-_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
-_HAN_OR_REST = re.compile(rf"[{_HAN}]+|[^{_HAN}]+")
+_HAN_OR_REST = re.compile(rf"[{HAN}]+|[^{HAN}]+")
 _PAUSES = str.maketrans("，、。．！？；：", ",,..!?;:")
 _PAUSE = re.compile(r"[,.!?;:]")
 _TONES = (("˧˩˧", "↓"), ("˧˥", "↗"), ("˥˩", "↘"), ("˥", "→"), ("ɻ̩", "ɨ"), ("ɹ̩", "ɨ"), ("̯", ""))
@@ -57,7 +57,8 @@ class MandarinPhonemiser:
 
     Words by jieba, syllables by pypinyin, their sounds by misaki's table, tones
     as arrows. misaki's own class is not used: it imports cn2an, whose work (digits)
-    is done long before. Only Han and marks are read, everything else is a pause.
+    is done long before. Only Han and marks are read, everything else is a pause; Han
+    without a known reading is read as what sounds the same (`homophones`).
     """
 
     def __init__(self) -> None:
@@ -77,10 +78,10 @@ class MandarinPhonemiser:
         return [phonemes] if phonemes.strip(" ,.!?;:") else []
 
     def _piece(self, piece: str) -> str:
-        if not re.match(rf"[{_HAN}]", piece):
+        if not re.match(rf"[{HAN}]", piece):
             pause = _PAUSE.search(piece)
             return f"{pause[0]} " if pause else " "
-        return " ".join(_word_sounds(word) for word in self._words.cut(piece))
+        return " ".join(_word_sounds(word) for word in self._words.cut(readable(piece)))
 
 
 class _Lazy:
@@ -120,7 +121,7 @@ def _word_sounds(word: str) -> str:
     from pypinyin import Style, lazy_pinyin
 
     # Within a word the reading of a character follows from its neighbours (银行, 行走).
-    syllables = lazy_pinyin(word, style=Style.TONE3, neutral_tone_with_five=True, errors="ignore")
+    syllables = lazy_pinyin(word, style=Style.TONE3, neutral_tone_with_five=True)
     return "".join(_syllable_sounds(syllable) for syllable in syllables)
 
 

@@ -59,7 +59,8 @@ def test_marks_out_of_order_lose_no_text() -> None:
 
 def test_rare_characters_are_replaced_by_ones_that_sound_the_same() -> None:
     assert script(by_hand("㐀㐫你", language=Language.ZH)) == "秋兄你"
-    assert script(by_hand("㐂你", language=Language.ZH)) == "你"
+    assert script(by_hand("㐂𠮷你", language=Language.ZH)) == "喜吉你"
+    assert script(by_hand("𠀂你", language=Language.ZH)) == "某你"
 
 
 def test_characters_outside_the_vocabulary_are_replaced_within_it() -> None:
