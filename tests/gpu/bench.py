@@ -94,7 +94,7 @@ def backend_bench(
         )
         say(
             f"{name}: {backend.dtype}, attention by {backend.attention}, steps of "
-            f"{backend.buckets} rows, rows independent: {backend.stable}"
+            f"{backend.buckets} rows, rows independent: {stable}"
         )
         for rows in BATCHES:
             speeds[stable, rows] = rows / step_seconds(backend, config, rows, CONTEXT[1])

@@ -15,6 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from tts.engine.errors import VersionUnavailable
+from tts.engines.chattts import device_memory
 from tts.engines.chattts.backend import CacheShape, Floats, GptWeights, Ints, Precision
 from tts.engines.chattts.config import GptConfig
 from tts.engines.chattts.device_memory import DeviceMemory, memory_guard, memory_release
@@ -48,12 +50,17 @@ class _Device:
     host_logits: Tensor
 
 
+class RowsUnstable(VersionUnavailable):
+    """A row's numbers depend on its place in a batch, in batches of every size."""
+
+
 class CudaBackend:
     """A `GptBackend` with weights, cache and graphs on one CUDA device.
 
-    `stable=False` takes every bucket, whatever its bits: faster for few rows, and no `GptBackend`
-    any more. `graphs=False` computes operation by operation, as every other device does, which
-    is how the same code is tested without CUDA.
+    Buckets in which a row's bits depend on its place are not used. `stable=False` takes every
+    bucket, whatever its bits: faster for few rows, and no `GptBackend` any more. `graphs=False`
+    computes operation by operation, as every other device does, which is how the same code is
+    tested without CUDA.
     """
 
     def __init__(
@@ -70,11 +77,11 @@ class CudaBackend:
     ) -> None:
         """Copy the weights, reserve the cache, capture; raises ValueError, DeviceMemoryExhausted.
 
+        RowsUnstable: the device computes no bucket in a way in which audio of a seed is the same.
         Nothing stays on the device when it raises.
         """
         cache_check(cache, config)
         self.cache = cache
-        self.stable = stable
         self.max_rows = cache.slots + _PREFILL
         self.dtype = torch.float32 if precision is Precision.FP32 else half_dtype(device)
         self._config = config
@@ -87,7 +94,13 @@ class CudaBackend:
                 self._runner.active(),
                 torch.inference_mode(),
             ):
-                self._build(weights, precision, sorted(buckets), stable)
+                widths = sorted(buckets)
+                while not self._build(weights, precision, widths, stable):
+                    logger.warning("rows depend on their place among %d here", widths.pop())
+                    if not widths:
+                        message = "rows depend on their place: audio of a seed would differ"
+                        raise RowsUnstable(f"{message} on {device}")
+                    self._clear()
         except BaseException:
             self.close()
             raise
@@ -133,13 +146,16 @@ class CudaBackend:
     def close(self) -> None:
         """Free weights, cache and graphs; their memory is the device's again."""
         with self._runner.active():
-            self._runner.wait()
-            for replay in self._replays.values():
-                replay.free()
-            self._replays.clear()
-            self._device = None
+            self._clear()
             self._runner.close()
         memory_release()
+
+    def _clear(self) -> None:
+        self._runner.wait()
+        for replay in self._replays.values():
+            replay.free()
+        self._replays.clear()
+        self._device = None
 
     def _opened(self) -> _Device:
         if self._device is None:
@@ -148,11 +164,12 @@ class CudaBackend:
 
     def _build(
         self, weights: GptWeights, precision: Precision, buckets: list[int], stable: bool
-    ) -> None:
+    ) -> bool:
+        """Put everything on the device; False if the widest bucket is not as it has to be."""
         config, place, widest = self._config, self._runner.device, buckets[-1]
-        before = _allocated(place)
+        before = device_memory.memory_allocated(place)
         llama = Llama(weights, config, precision, place, widest)
-        held = _allocated(place) - before
+        held = device_memory.memory_allocated(place) - before
         places = self.cache.slots * self.cache.positions + 1
         shape = (config.layers, places, config.heads, config.head_size)
         keys, values = (torch.zeros(shape, dtype=self.dtype, device=place) for _ in range(2))
@@ -174,21 +191,26 @@ class CudaBackend:
         self._attention = row_attention(
             self.cache, config.heads, config.head_size, place, self.dtype
         )
-        buffers = device.inputs.nbytes + device.rows.nbytes
-        buffers += device.hidden.nbytes + device.logits.nbytes
+        arrays = (device.inputs, device.rows, device.hidden, device.logits)
         memory_release()
-        reserved = _reserved(place)
+        reserved = device_memory.memory_reserved(place)
         # The widest first: the smaller ones fit the memory that its capture took.
         for rows in reversed(buckets):
             self._replays[rows] = self._capture(device, rows)
-        if stable:
-            self._drop_unlike(device, widest)
+        if stable and not self._drop_unlike(device, widest):
+            return False
         keys.zero_()
         values.zero_()
         self._runner.wait()
         memory_release()
         cache = keys.nbytes + values.nbytes
-        self.memory = DeviceMemory(held, cache, buffers, max(0, _reserved(place) - reserved))
+        self.memory = DeviceMemory(
+            held,
+            cache,
+            sum(array.nbytes for array in arrays),
+            max(0, device_memory.memory_reserved(place) - reserved),
+        )
+        return True
 
     def _capture(self, device: _Device, rows: int) -> Replay:
         inputs, hidden, logits = (
@@ -245,8 +267,11 @@ class CudaBackend:
         if logits:
             device.host_logits[part].copy_(device.logits[:rows], non_blocking=True)
 
-    def _drop_unlike(self, device: _Device, widest: int) -> None:
-        """Keep the buckets that give, for every row and place, the widest one's bits."""
+    def _drop_unlike(self, device: _Device, widest: int) -> bool:
+        """Keep the buckets that give, for every row and place, the widest one's bits.
+
+        False if the widest one does not do so itself.
+        """
         inputs, slots, positions, random = rows_probe(self.cache, self._config, widest)
         count = len(inputs)
         order = np.arange(count, dtype=np.int32)
@@ -259,15 +284,11 @@ class CudaBackend:
                     np.array_equal(one[some], other)
                     for one, other in zip(expected, found, strict=True)
                 ):
-                    self._drop(rows, widest)
+                    if rows == widest:
+                        return False
+                    self._replays.pop(rows).free()
                     break
-
-    def _drop(self, rows: int, widest: int) -> None:
-        if rows < widest:
-            self._replays.pop(rows).free()
-        else:
-            self.stable = False
-            logger.warning("rows depend on their place here: audio of a seed may differ")
+        return True
 
     def _tried(
         self, device: _Device, inputs: Floats, slots: Ints, positions: Ints, rows: Ints
@@ -275,15 +296,5 @@ class CudaBackend:
         self._queue(device, inputs[rows], slots[rows], positions[rows], 0, True)
         self._runner.wait()
         count = len(rows)
-        return (
-            device.host_hidden.numpy()[:count].copy(),
-            device.host_logits.numpy()[:count].copy(),
-        )
-
-
-def _allocated(device: torch.device) -> int:
-    return torch.cuda.memory_allocated(device) if device.type == "cuda" else 0
-
-
-def _reserved(device: torch.device) -> int:
-    return torch.cuda.memory_reserved(device) if device.type == "cuda" else 0
+        hidden, logits = device.host_hidden.numpy()[:count], device.host_logits.numpy()[:count]
+        return hidden.copy(), logits.copy()

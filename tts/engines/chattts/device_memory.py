@@ -88,3 +88,13 @@ def cache_fitting(wanted: CacheShape, slot_bytes: int, free: int) -> CacheShape:
             f"{free / _MB:.0f} MB that are free on the device"
         )
     return CacheShape(slots, wanted.positions)
+
+
+def memory_allocated(device: torch.device) -> int:
+    """Bytes of tensors on a CUDA device; 0 elsewhere."""
+    return torch.cuda.memory_allocated(device) if device.type == "cuda" else 0
+
+
+def memory_reserved(device: torch.device) -> int:
+    """Bytes that torch holds of a CUDA device; 0 elsewhere."""
+    return torch.cuda.memory_reserved(device) if device.type == "cuda" else 0

@@ -1,6 +1,7 @@
 """What the CUDA backend computes, run on the CPU without graphs: the same code, eagerly."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from tests.tts.engines.chattts.row_independence import (
 )
 from tts.engine.errors import VersionUnavailable
 from tts.engines.chattts import backends, cuda_backend
-from tts.engines.chattts.backend import CacheShape, Precision
+from tts.engines.chattts.backend import CacheShape, Floats, Precision
 from tts.engines.chattts.cuda_backend import CudaBackend
 from tts.engines.chattts.device_memory import DeviceMemoryExhausted
 from tts.engines.chattts.torch_backend import TorchBackend
@@ -98,6 +99,39 @@ def test_buckets_that_round_otherwise_are_dropped() -> None:
     for seed in range(3):
         independence_check(backend, seed)
     assert backend_make(buckets=(1, 16), stable=False).buckets == (16, 1)
+
+
+def unstable_from(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    """Have batches of so many rows and more compute each row by its place, too."""
+    tried = CudaBackend._tried
+
+    def wrong(backend: CudaBackend, *arguments: Any) -> tuple[Floats, Floats]:
+        hidden, logits = tried(backend, *arguments)
+        if len(hidden) >= rows:
+            hidden += np.arange(len(hidden), dtype=np.float32)[:, None]
+        return hidden, logits
+
+    monkeypatch.setattr(CudaBackend, "_tried", wrong)
+
+
+def test_a_widest_bucket_that_rounds_by_place_is_not_used(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    unstable_from(monkeypatch, 9)
+    backend = backend_make(buckets=(4, 8, 16))
+    assert backend.buckets[0] == 8
+    assert "rows depend on their place among 16" in caplog.text
+    for seed in range(3):
+        independence_check(backend, seed)
+    assert backend_make(buckets=(4, 8, 16), stable=False).buckets == (16, 8, 4)
+
+
+def test_a_device_that_rounds_by_place_whatever_the_bucket_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    unstable_from(monkeypatch, 2)
+    with pytest.raises(VersionUnavailable, match="audio of a seed would differ"):
+        backend_make(buckets=(8, 16))
 
 
 def test_a_slot_used_again_knows_nothing_of_its_past(backend: CudaBackend) -> None:
