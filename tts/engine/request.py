@@ -1,6 +1,6 @@
 """What the platform asks an engine to speak: values that cross process boundaries."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
 
@@ -76,4 +76,3 @@ class SpeechRequest:
     initial_credit_samples: int = 24_000 * 30
     attempt: int = 1
     style: str = ""
-    parameters: dict[str, float] = field(default_factory=dict)

@@ -56,7 +56,6 @@ requests = st.builds(
     initial_credit_samples=counts,
     attempt=counts,
     style=texts,
-    parameters=st.dictionaries(texts, floats, max_size=3),
 )
 segments = st.builds(
     Segment,

@@ -1,4 +1,4 @@
-"""Speakers as ChatTTS writes them: `spk_emb` strings, `spk_smp` strings, and random ones.
+"""Speakers as ChatTTS writes them, read: `spk_emb` strings, `spk_smp` strings; and random ones.
 
 Both strings are base16384 (https://github.com/fumiama/base16384) of raw LZMA2. In a `spk_emb`
 are h float16 numbers, in a `spk_smp` uint16 audio tokens behind four bytes with their shape.
@@ -107,11 +107,6 @@ def embedding_bytes(vector: Floats) -> bytes:
     return vector.astype("<f2").tobytes()
 
 
-def embedding_encode(vector: Floats) -> str:
-    """The `spk_emb` string of a vector (h,), as ChatTTS writes it."""
-    return _digits(_packed(embedding_bytes(vector)))
-
-
 def sample_decode(text: str, codebooks: int) -> Codes:
     """The audio tokens (codebooks, t) of a `spk_smp` string; raises SpeakerInvalid."""
     field = "spk_smp"
@@ -158,11 +153,6 @@ def sample_bytes(codes: NDArray[np.integer]) -> bytes:
     return np.ascontiguousarray(codes).astype("<u2").tobytes()
 
 
-def sample_encode(codes: NDArray[np.integer]) -> str:
-    """The `spk_smp` string of audio tokens (codebooks, t), as ChatTTS writes it."""
-    return _digits(np.array(codes.shape, "<u2").tobytes() + _packed(sample_bytes(codes)))
-
-
 def speaker_mix(vectors: Sequence[Floats], weights: Sequence[float]) -> Floats:
     """The speaker between others: their directions, added by weight, at unit length.
 
@@ -201,14 +191,6 @@ def _undigits(field: str, text: str) -> bytes:
     if len(body) % 4 != -(-left * 8 // 14) % 4 or (left and not body):
         raise SpeakerInvalid(field, "is cut off, or was changed when it was copied")
     return bytes(pybase16384.decode_from_string(text))
-
-
-def _digits(content: bytes) -> str:
-    return str(pybase16384.encode_to_string(content))
-
-
-def _packed(content: bytes) -> bytes:
-    return lzma.compress(content, format=lzma.FORMAT_RAW, filters=_FILTERS)
 
 
 def _unpacked(field: str, content: bytes) -> bytes:

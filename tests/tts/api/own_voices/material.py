@@ -6,10 +6,10 @@ import wave
 
 import numpy as np
 
+from tests.tts.engines.chattts.speaker_strings import embedding_encode, sample_encode
 from tts.audio.encoder import StreamEncoder
 from tts.audio.format import AudioFormat
 from tts.audio.pcm import Samples, to_s16le
-from tts.engines.chattts.speaker import embedding_encode, sample_encode
 
 HIDDEN = 64
 CODEBOOKS = 4

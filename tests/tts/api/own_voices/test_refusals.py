@@ -15,8 +15,8 @@ from tests.tts.api.own_voices.material import (
     recording,
     sample,
 )
+from tests.tts.engines.chattts.speaker_strings import embedding_encode
 from tts.api import voice_body
-from tts.engines.chattts.speaker import embedding_encode
 from tts.models import Voice
 from tts.services import own_voices, voice_material
 

@@ -1,7 +1,5 @@
 """Speakers are read and written as ChatTTS does; what is no speaker is refused with a reason."""
 
-import lzma
-
 import numpy as np
 import pybase16384
 import pytest
@@ -9,13 +7,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.tts.engines.chattts.speaker_strings import embedding_encode, sample_encode, wrapped
 from tts.engine.errors import VersionUnavailable
 from tts.engines.chattts import EOS, speaker
 from tts.engines.chattts.audio_library import audio_library
 from tts.engines.chattts.speaker import SpeakerInvalid, SpeakerStatistics
 
 HIDDEN, BOOKS = 64, 4
-FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}]
 
 with audio_library():
     from ChatTTS.model.speaker import Speaker
@@ -31,14 +29,9 @@ def _codes(tokens: int = 50) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
     return np.random.default_rng(5).integers(0, EOS, (BOOKS, tokens))
 
 
-def _wrapped(content: bytes, header: bytes = b"") -> str:
-    packed = lzma.compress(content, format=lzma.FORMAT_RAW, filters=FILTERS)
-    return str(pybase16384.encode_to_string(header + packed))
-
-
 def test_embedding_as_the_original() -> None:
     vector = _statistics().random(7)
-    text = speaker.embedding_encode(vector)
+    text = embedding_encode(vector)
     assert text == Speaker._encode(torch.from_numpy(vector))
     assert np.array_equal(speaker.embedding_decode(text, HIDDEN), Speaker._decode(text))
     assert np.array_equal(speaker.embedding_read(speaker.embedding_bytes(vector), HIDDEN), vector)
@@ -46,7 +39,7 @@ def test_embedding_as_the_original() -> None:
 
 def test_sample_as_the_original() -> None:
     codes = _codes()
-    text = speaker.sample_encode(codes)
+    text = sample_encode(codes)
     assert text == Speaker.encode_prompt(torch.from_numpy(codes))
     assert np.array_equal(speaker.sample_decode(text, BOOKS), Speaker.decode_prompt(text).numpy())
     assert np.array_equal(speaker.sample_read(speaker.sample_bytes(codes), 4, BOOKS), codes)
@@ -80,8 +73,8 @@ def test_mix_lies_between() -> None:
         speaker.speaker_mix([a, -a], [1, 1])
 
 
-EMBEDDING = speaker.embedding_encode(_statistics().random(1))
-SAMPLE = speaker.sample_encode(_codes())
+EMBEDDING = embedding_encode(_statistics().random(1))
+SAMPLE = sample_encode(_codes())
 
 
 @pytest.mark.parametrize(
@@ -96,12 +89,12 @@ SAMPLE = speaker.sample_encode(_codes())
         (EMBEDDING + EMBEDDING, "is not of base16384|followed by something else|is cut off"),
         ("一" * 40_000, "has 40,000 characters, at most 32,768 may be"),
         (SAMPLE, "this is a spk_smp .* not a spk_emb"),
-        (_wrapped(b"\x00\x3c" * 65), "holds 130 bytes, this model's speakers have 64 float16"),
-        (_wrapped(b""), "holds 0 bytes"),
-        (_wrapped(b"\x00\x7e" * 64), "has numbers that are not finite"),
-        (_wrapped(b"\x00\x7c" * 64), "has numbers that are not finite"),
-        (_wrapped(bytes(128)), "is all zeros"),
-        (_wrapped(bytes(10_000_000)), "decompresses to more than 65,536 bytes"),
+        (wrapped(b"\x00\x3c" * 65), "holds 130 bytes, this model's speakers have 64 float16"),
+        (wrapped(b""), "holds 0 bytes"),
+        (wrapped(b"\x00\x7e" * 64), "has numbers that are not finite"),
+        (wrapped(b"\x00\x7c" * 64), "has numbers that are not finite"),
+        (wrapped(bytes(128)), "is all zeros"),
+        (wrapped(bytes(10_000_000)), "decompresses to more than 65,536 bytes"),
     ],
 )
 def test_what_is_no_embedding(text: str, said: str) -> None:
@@ -118,13 +111,13 @@ def _header(rows: int, tokens: int) -> bytes:
     [
         (EMBEDDING, "this is a spk_emb .* not a spk_smp"),
         (SAMPLE[:-2], "is cut off"),
-        (_wrapped(bytes(80), _header(4, 11)), "says 4 x 11 tokens, 80 bytes are there"),
-        (_wrapped(bytes(80), _header(65_535, 65_535)), "says 65535 x 65535 tokens"),
-        (_wrapped(bytes(80), _header(2, 20)), "has 2 codebooks, this model has 4"),
-        (_wrapped(b"", _header(4, 0)), "0 bytes are not 4 rows"),
-        (_wrapped(b"\x71\x02" * 40, _header(4, 10)), "has token 625; audio tokens are 0 to 624"),
-        (_wrapped(bytes(24_000), _header(4, 3_000)), "has 3000 tokens, at most 2048"),
-        (_wrapped(bytes(50_000_000), _header(4, 10)), "decompresses to more than 65,536"),
+        (wrapped(bytes(80), _header(4, 11)), "says 4 x 11 tokens, 80 bytes are there"),
+        (wrapped(bytes(80), _header(65_535, 65_535)), "says 65535 x 65535 tokens"),
+        (wrapped(bytes(80), _header(2, 20)), "has 2 codebooks, this model has 4"),
+        (wrapped(b"", _header(4, 0)), "0 bytes are not 4 rows"),
+        (wrapped(b"\x71\x02" * 40, _header(4, 10)), "has token 625; audio tokens are 0 to 624"),
+        (wrapped(bytes(24_000), _header(4, 3_000)), "has 3000 tokens, at most 2048"),
+        (wrapped(bytes(50_000_000), _header(4, 10)), "decompresses to more than 65,536"),
         (pybase16384.encode_to_string(b"ab"), "is too short to hold a shape"),
     ],
 )
@@ -151,4 +144,4 @@ def test_statistics_of_another_model() -> None:
 def test_vectors_that_float16_cannot_hold() -> None:
     for value in (1e6, np.nan, np.inf):
         with pytest.raises(SpeakerInvalid, match="float16 cannot hold"):
-            speaker.embedding_encode(np.full(HIDDEN, value, np.float32))
+            speaker.embedding_bytes(np.full(HIDDEN, value, np.float32))
