@@ -114,8 +114,7 @@ class SpeechSession:
 
     async def grant(self, samples: int) -> None:
         """Let the worker send `samples` more."""
-        self._ungranted += samples
-        stream = self._stream
+        stream, self._ungranted = self._stream, self._ungranted + samples
         if stream is not None and self._ungranted >= GRANT_SECONDS * self.account.sample_rate:
             granted, self._ungranted = self._ungranted, 0
             await stream.grant(granted)
