@@ -21,7 +21,10 @@ LONGEST_SECONDS = 20.0
 
 
 async def test_redis_killed_and_started_again_under_load(pair: Pair) -> None:
-    (redis_process,) = pair.platform.processes("redis.sock") or pair.platform.processes("redis")
+    def redis_running() -> list[int]:
+        return pair.platform.processes("redis.sock") or pair.platform.processes("redis")
+
+    (redis_process,) = redis_running()
     ends: Counter[str] = Counter()
     over = asyncio.Event()
 
@@ -35,7 +38,8 @@ async def test_redis_killed_and_started_again_under_load(pair: Pair) -> None:
             speaking.create_task(speak(client))
         await asyncio.to_thread(until, lambda: ends["completed"] >= CLIENTS)
         os.kill(redis_process, signal.SIGKILL)
-        await asyncio.to_thread(until, lambda: ends.total() > ends["completed"])
+        # Requests need not fail: a snapshot may have brought their streams back.
+        await asyncio.to_thread(until, lambda: redis_running() not in ([], [redis_process]))
         completed = ends["completed"]
         await asyncio.to_thread(until, lambda: ends["completed"] >= completed + 2 * CLIENTS)
         over.set()
