@@ -1,0 +1,228 @@
+"""Listeners who come one after another, and whether each one's audio is there in time."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from time import perf_counter
+
+from tts.engine.request import Profile
+from tts.engines.base import Device, Shards
+from tts.engines.chattts import SAMPLE_RATE, TOKEN_SAMPLES
+from tts.engines.chattts.backend import CacheShape
+from tts.engines.chattts.backends import backend_create
+from tts.engines.chattts.bench.ours import SPEED
+from tts.engines.chattts.config_json import config_from_json
+from tts.engines.chattts.decoding import AudioDecoding
+from tts.engines.chattts.generation import Generation, Kind, Prompt
+from tts.engines.chattts.loop import StepLoop
+from tts.engines.chattts.profile import PROFILES
+from tts.engines.chattts.random_stream import StreamKey
+from tts.engines.chattts.speech import Take
+from tts.engines.chattts.tokens import Vocabulary
+from tts.engines.chattts.vocoder import Vocoder
+from tts.engines.chattts.weights import embeddings
+from tts.engines.chattts.windows import StreamingDecoder
+
+MOST_STREAMS = 32
+UTTERANCES = 2
+"""That each listener hears, so that all are there at once for the length of one at least."""
+_PROMPT_TOKENS = 128
+"""What a slot holds beside the tokens of an utterance."""
+TOKEN_SECONDS = TOKEN_SAMPLES / SAMPLE_RATE
+
+
+@dataclass(slots=True)
+class Playback:
+    """One utterance as its listener plays it, from its first audio on without holding any back.
+
+    `asked` is when it was wanted; `late` the most that any audio came after it was needed.
+    """
+
+    asked: float
+    began: float | None = None
+    seconds: float = 0.0
+    late: float = 0.0
+
+    def arrived(self, seconds: float, now: float) -> None:
+        """So many seconds of audio came at `now`."""
+        if self.began is None:
+            self.began = now
+        self.late = max(self.late, now - self.began - self.seconds)
+        self.seconds += seconds
+
+    @property
+    def ends(self) -> float:
+        """When the audio that has come will have been played."""
+        return (self.asked if self.began is None else self.began) + self.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What `streams` listeners heard: the latest audio of any, and the longest wait for a first.
+
+    `whole`: nothing was given up, for want of time or because some audio was late.
+    """
+
+    streams: int
+    late: float
+    waited: float
+    whole: bool
+
+    @property
+    def plays(self) -> bool:
+        """Whether everything was heard without an interruption."""
+        return self.whole and self.late <= 0.0
+
+
+@dataclass(slots=True)
+class _Clock:
+    """Time spent, and what was skipped because nobody had anything to compute."""
+
+    began: float = field(default_factory=perf_counter)
+    skipped: float = 0.0
+
+    @property
+    def now(self) -> float:
+        return perf_counter() - self.began + self.skipped
+
+    def skip_to(self, moment: float) -> None:
+        self.skipped += max(0.0, moment - self.now)
+
+
+class Crowd:
+    """One profile's step loop and vocoder, with a slot for each of `MOST_STREAMS` listeners."""
+
+    def __init__(self, shards: Shards, profile: Profile, threads: int, tokens: int) -> None:
+        """Load; every utterance has `tokens`. Raises VersionUnavailable, MemoryError."""
+        settings = PROFILES[profile]
+        model = config_from_json(json.loads(shards.read("config")))
+        self._config, self._tokens, self._plan = model.gpt, tokens, settings.windows
+        self._vocabulary = Vocabulary.read(shards.read("tokenizer"))
+        self._tables = embeddings(model.gpt, shards.read("embed"))
+        device = Device("cpu", threads)
+        cache = CacheShape(MOST_STREAMS, tokens + _PROMPT_TOKENS)
+        self._backend = backend_create(shards, model.gpt, cache, settings.precision, device)
+        self._vocoder = Vocoder.load(shards, model, device, settings.vocoder)
+
+    @property
+    def length(self) -> float:
+        """Seconds of an utterance's audio, about: its last token has half a token less."""
+        return self._tokens * TOKEN_SECONDS
+
+    def play(self, streams: int, texts: Sequence[str], seconds: float) -> Heard:
+        """Let so many listeners come within one utterance's length, each with its next text.
+
+        The clock is that of computing, and jumps where nobody has anything to compute. Stops at
+        the first audio that is late, and after `seconds`.
+        """
+        return _Session(self, streams, texts).run(seconds)
+
+    def close(self) -> None:
+        """Free weights and cache."""
+        self._backend.close()
+
+    def loop(self) -> StepLoop:
+        """A loop without rows."""
+        audio = AudioDecoding(self._config, self._tables, self._backend.cache.slots)
+        return StepLoop(self._backend, self._config, self._tables, {Kind.AUDIO: audio})
+
+    def generation(self, seed: int, text: str) -> Generation:
+        """One utterance, of exactly as many tokens as all."""
+        prompt = self._vocabulary.code_prompt((text.lower(),), (SPEED,))
+        return Generation(
+            Prompt(prompt.ids), StreamKey(seed), self._tokens, min_tokens=self._tokens
+        )
+
+    def take(self, row: int) -> Take:
+        """What becomes of a row."""
+        return Take(row, StreamingDecoder(self._plan))
+
+    def decode(self, takes: Sequence[Take]) -> list[tuple[int, float]]:
+        """Seconds of audio that are there now, by row."""
+        due = [(take.row, window) for take in takes for window in take.windows()]
+        decoded = self._vocoder.decode([window for _, window in due]) if due else []
+        return [
+            (row, len(samples) / SAMPLE_RATE)
+            for (row, _), samples in zip(due, decoded, strict=True)
+        ]
+
+
+class _Session:
+    """One crowd: `_coming` holds when each stream wants its next utterance, and its number."""
+
+    def __init__(self, crowd: Crowd, streams: int, texts: Sequence[str]) -> None:
+        self._crowd, self._streams, self._texts = crowd, streams, texts
+        self._loop = crowd.loop()
+        self._numbers = count()
+        self._coming = [(stream * crowd.length / streams, 0) for stream in range(streams)]
+        self._takes: dict[int, Take] = {}
+        self._playing: dict[int, tuple[Playback, int]] = {}
+        self._heard: list[Playback] = []
+
+    def run(self, seconds: float) -> Heard:
+        """See Crowd.play."""
+        clock, end = _Clock(), perf_counter() + seconds
+        late = False
+        while (self._takes or self._coming) and not late and perf_counter() < end:
+            if not self._takes:
+                clock.skip_to(min(self._coming)[0])
+            self._admit(clock.now)
+            late = self._step(clock)
+        whole = not self._takes and not self._coming
+        for row in self._takes:
+            self._loop.release(row)
+        heard = [*self._heard, *(playback for playback, _ in self._playing.values())]
+        waits = [each.began - each.asked for each in heard if each.began is not None]
+        most = max((each.late for each in heard), default=0.0)
+        return Heard(self._streams, most, max(waits, default=0.0), whole)
+
+    def _admit(self, now: float) -> None:
+        for moment, heard in [each for each in self._coming if each[0] <= now]:
+            self._coming.remove((moment, heard))
+            number = next(self._numbers)
+            text = self._texts[number % len(self._texts)]
+            row = self._loop.join(self._crowd.generation(number, text))
+            self._takes[row] = self._crowd.take(row)
+            self._playing[row] = Playback(moment), heard
+
+    def _step(self, clock: _Clock) -> bool:
+        """Compute once; says whether any audio was late."""
+        chosen = self._loop.step(list(self._takes))
+        for step in chosen:
+            self._takes[step.row].advance(step)
+        for row, seconds in self._crowd.decode([self._takes[step.row] for step in chosen]):
+            self._playing[row][0].arrived(seconds, clock.now)
+        late = any(playback.late > 0.0 for playback, _ in self._playing.values())
+        for row in [row for row, take in self._takes.items() if take.ended]:
+            del self._takes[row]
+            playback, heard = self._playing.pop(row)
+            self._heard.append(playback)
+            if heard + 1 < UTTERANCES:
+                self._coming.append((playback.ends, heard + 1))
+        return late
+
+
+def most_streams(play: Callable[[int, float], Heard], seconds: float) -> tuple[Heard | None, bool]:
+    """The largest crowd that plays, by doubling and halving; None if not even one listener's does.
+
+    `play` lets so many come, for so many seconds at most. Says also whether `seconds` were
+    enough to know that no larger one plays.
+    """
+    end = perf_counter() + seconds
+    best: Heard | None = None
+    low, high = 0, MOST_STREAMS + 1
+    while high - low > 1:
+        left = end - perf_counter()
+        if left <= 0.0:
+            return best, False
+        doubled = min(max(1, 2 * low), MOST_STREAMS)
+        streams = doubled if high > MOST_STREAMS else (low + high) // 2
+        heard = play(streams, left)
+        if heard.plays:
+            best, low = heard, streams
+        elif heard.late > 0.0:
+            high = streams
+        else:
+            return best, False  # the time was over in its midst
+    return best, True
