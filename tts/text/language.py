@@ -4,7 +4,8 @@ Letters decide. Digits, symbols and marks take the language around them: a
 number between two languages, or at the edge of a Chinese sentence, is read in
 Chinese ("我买了iPhone 15" -> 十五), one inside an English phrase in English
 ("an iPhone 15 Pro"); a number glued to Latin letters belongs to that word
-("GPT4", "3D"), unless the letters are a unit ("10kg").
+("GPT4", "3D"), unless the letters are a unit ("10kg") or Chinese is beside it, of
+which `tts.text.codes` makes Chinese first ("A4纸" -> A 四纸).
 """
 
 import re
@@ -26,7 +27,7 @@ _CODES = alternatives(CURRENCIES)
 _TOKEN = re.compile(
     rf"(?P<address>(?:https?://|www\.)[!-~]{{1,2000}}|[A-Za-z0-9_.+-]{{1,64}}@[A-Za-z0-9.-]{{3,200}})"
     rf"|(?P<number>(?:(?<![A-Za-z])(?:{_CODES})\s?|(?<![A-Za-z])){_NUMBER}"
-    rf"(?:\s?(?:{_UNIT}|{_CODES}|[AaPp]\.?[Mm]|[kK]|°\s?[CF]?)"
+    rf"(?:\s?(?:{_UNIT}|{_CODES}|[AaPp]\.?[Mm]|[kKw]|°\s?[CF]?)"
     r"(?![A-Za-z0-9²³]))?(?![.,:/]?\d)(?![A-Za-z]))"
     r"|(?P<latin>(?:\d{1,40}(?:\.\d{1,40})?(?=[A-Za-z]))?[A-Za-z][A-Za-z0-9]*(?:['.\-_/+&][A-Za-z0-9]+)*"
     r"(?:(?<=(?<![A-Za-z0-9])[A-G])#(?![A-Za-z0-9]))?)"

@@ -9,6 +9,7 @@ from tts.text.controls import LONGEST_CONTROL, ControlKind
 from tts.text.known import Level, Step
 from tts.text.links import DANGLING_TARGET
 from tts.text.sizes import SCALE, size_of
+from tts.text.sounding import heard_after
 from tts.text.split_config import SplitConfig, SplitMode
 
 
@@ -92,6 +93,7 @@ class Splitter:
         self._base = 0  # place of the buffer's first character in the original
         self._spoken = 0  # size of all pieces since the start or the last flush
         self._scan = _Scan(0, True, 0)
+        self._silent = 0  # up to here what is in no piece makes no sound
 
     @property
     def _least(self) -> int:
@@ -129,6 +131,13 @@ class Splitter:
             yield self._take(end)
         if final:
             self._spoken = 0
+
+    def is_heard_on(self) -> bool:
+        """Whether what is in no piece yet is certain to be heard."""
+        at = max(self._silent - self._base, self._scan.first)
+        heard, at = heard_after(self._buffer, at)
+        self._silent = self._base + at
+        return heard
 
     def _compact(self) -> None:
         scan = self._scan

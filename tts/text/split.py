@@ -1,6 +1,7 @@
 """A text, whole or as it comes, to segments ready to be spoken."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from tts.text.characters import check_scripts
 from tts.text.compose import Composed, compose
@@ -30,7 +31,8 @@ class Segmenter:
     same. Not thread-safe; a call costs about a millisecond for each segment.
 
     Inline control tokens go with the words before them, at the beginning of a line
-    with those after them. A prompt token holds for all that follows it, over
+    with those after them, if any come before the flush: a segment is given out once
+    something that is heard follows it. A prompt token holds for all that follows it, over
     flushes too, until another of its family: from the segment that begins with it
     (one begins at the end of a clause before it), or from the next one where it
     stands within a clause, which is spoken as one.
@@ -47,10 +49,13 @@ class Segmenter:
         self._index = 0
         self._prompt: dict[str, str] = {}
         self._waiting: tuple[Mark, ...] = ()  # tokens that came alone, for the next segment
+        self._last: Segment | None = None  # made, and not given out yet
 
     @property
     def pending_characters(self) -> int:
-        """Code points appended that are in no segment yet."""
+        """Code points appended that are in no segment given out yet."""
+        if self._last is not None:
+            return self._splitter.received - self._last.start
         return self._splitter.pending
 
     def append(self, text: str) -> list[Segment]:
@@ -78,9 +83,28 @@ class Segmenter:
 
     def iter_flush(self) -> Iterator[Segment]:
         """`flush`, one segment at a time."""
-        return self._segments(self._splitter.pieces(final=True))
+        yield from self._segments(self._splitter.pieces(final=True))
+        if self._last is not None:
+            end = len(self._last.spoken)
+            late = tuple(Mark(mark.token, end) for mark in self._waiting)
+            self._last, self._waiting = replace(self._last, marks=self._last.marks + late), ()
+        yield from self._release()
 
     def _segments(self, pieces: Iterable[Piece]) -> Iterator[Segment]:
+        for segment in self._all_segments(pieces):
+            yield from self._release()
+            self._last = segment
+            if self._splitter.is_heard_on():
+                yield from self._release()
+        if self._last is not None and self._splitter.is_heard_on():
+            yield from self._release()
+
+    def _release(self) -> Iterator[Segment]:
+        if self._last is not None:
+            segment, self._last = self._last, None
+            yield segment
+
+    def _all_segments(self, pieces: Iterable[Piece]) -> Iterator[Segment]:
         for piece in pieces:
             composed = compose(
                 piece.text,

@@ -21,10 +21,12 @@ class TrackedText:
         first = range(offset, offset + len(text))
         return cls(text, tuple(first), tuple(i + 1 for i in first))
 
-    def sub(self, pattern: re.Pattern[str], replace: Replace) -> "TrackedText":
-        """Replace every match; a callable returning None leaves its match as it is.
+    def sub(
+        self, pattern: re.Pattern[str], replace: Replace, group: int | str = 0
+    ) -> "TrackedText":
+        """Replace every match's `group`; a callable returning None leaves its match as it is.
 
-        The replacement's characters all come from the whole match, so a
+        The replacement's characters all come from the whole group, so a
         replaced run keeps its outer borders in the original.
         """
         matches = list(pattern.finditer(self.text))
@@ -36,13 +38,14 @@ class TrackedText:
         done = 0
         for match in matches:
             new = replace if isinstance(replace, str) else replace(match)
-            if new is None or match.end() == match.start():
+            first, last = match.span(group)
+            if new is None or last == first:
                 continue
-            self._copy(parts, starts, ends, done, match.start())
+            self._copy(parts, starts, ends, done, first)
             parts.append(new)
-            starts += [self.starts[match.start()]] * len(new)
-            ends += [self.ends[match.end() - 1]] * len(new)
-            done = match.end()
+            starts += [self.starts[first]] * len(new)
+            ends += [self.ends[last - 1]] * len(new)
+            done = last
         self._copy(parts, starts, ends, done, len(self.text))
         return TrackedText("".join(parts), tuple(starts), tuple(ends))
 

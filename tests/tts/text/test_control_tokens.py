@@ -175,6 +175,32 @@ def test_tokens_alone_wait_for_words() -> None:
     assert (marked(segment), segment.prompt) == ("[laugh]Hello.", ("speed_3",))
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("That was funny.\n[laugh]", ["That was funny.[laugh]"]),
+        ("Hello there. 😀[laugh]", ["Hello there.[laugh]"]),
+        ("你好。[laugh]\n\n[uv_break]<br>[lbreak]", ["你好。[laugh][uv_break][lbreak]"]),
+        ("It is over now.\n[laugh]\nSo it is.", ["It is over now.", "[laugh]So it is."]),
+    ],
+)
+def test_tokens_after_the_last_words_end_them(text: str, expected: list[str]) -> None:
+    segmenter = Segmenter()
+    made = [segment for character in text for segment in segmenter.append(character)]
+    made += segmenter.flush()
+    assert [marked(segment) for segment in made] == said(text) == expected
+    assert (made[0].start, made[0].source) == (0, text[: made[0].end])
+
+
+def test_segment_waits_for_what_is_heard_after_it_and_no_longer() -> None:
+    segmenter = Segmenter()
+    assert segmenter.append("It is over now.\n😀 [laugh]") == []
+    assert segmenter.pending_characters == len("It is over now.\n😀 [laugh]")
+    assert [marked(segment) for segment in segmenter.append("S")] == ["It is over now."]
+    assert segmenter.pending_characters == len("😀 [laugh]S")
+    assert [marked(segment) for segment in segmenter.flush()] == ["[laugh]S"]
+
+
 def test_no_cut_falls_into_a_token() -> None:
     config = SplitConfig(max_chars=20, first_max_chars=10)
     segments = segment_text("[uv_break]".join(["x" * 13] * 30), config=config)

@@ -22,6 +22,15 @@ def test_written_text_is_read_as_a_person_reads_it(text: str, expected: str) -> 
     assert spoken(text) == expected
 
 
+@pytest.mark.parametrize("text", [case[0] for case in _CASES])
+def test_spans_of_what_is_read_lie_in_the_text_one_after_the_other(text: str) -> None:
+    place = 0
+    for segment in segment_text(text):
+        for span in segment.spans:
+            assert place <= span.start < span.end <= len(text)
+            place = span.end
+
+
 def test_table_covers_both_languages_well() -> None:
     assert len(_CASES) >= 120
 

@@ -31,7 +31,7 @@ def test_english_inside_chinese_keeps_its_place() -> None:
         ("iPhone 15很贵", [(EN, "iPhone"), (ZH, "15很贵")]),
         ("an iPhone 15 Pro", [(EN, "an iPhone 15 Pro")]),
         ("我买了10kg苹果", [(ZH, "我买了10kg苹果")]),
-        ("用GPT4吧", [(ZH, "用"), (EN, "GPT4"), (ZH, "吧")]),
+        ("用GPT4吧", [(ZH, "用"), (EN, "GPT"), (ZH, "4吧")]),
         ("价格：$20", [(ZH, "价格：$20")]),
         ("他说 “hello” 了", [(ZH, "他说"), (EN, "“hello”"), (ZH, "了")]),
         ("他叫José。", [(ZH, "他叫"), (EN, "José。")]),

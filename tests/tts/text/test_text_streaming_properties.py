@@ -41,6 +41,7 @@ _PARTS = st.sampled_from(
 _BRACKETS = st.sampled_from(
     [
         *("[laugh]", "[Lbreak]", "[speed_2]", "[speed_9]", "[oral_1]", "[break_7]", "[Stts]"),
+        *("<br>", "<b", "r>", "```python\n", "``", "&amp;", "&am", "![a](b)", "😀", "- [x] "),
         *("[", "]", "[lau", "gh]", "[speed", "_1]", "\\", "(", "[x](https://a.b/c)", "](", "/d)"),
     ]
 )
@@ -134,6 +135,20 @@ def test_no_control_token_is_lost_or_out_of_order(text: str, config: SplitConfig
         ]
         held = {control.family: control.token for control in before}
         assert segment.prompt == tuple(held[family] for family in sorted(held))
+
+
+@settings(max_examples=150, deadline=None)
+@given(_cut_texts(), st.lists(_PARTS | _BRACKETS, max_size=6).map("".join), _CONFIGS)
+def test_no_inline_token_is_lost_where_nothing_is_heard_after_it(
+    cut: tuple[str, list[str]], tail: str, config: SplitConfig
+) -> None:
+    pieces = ["Begun. ", *cut[1], tail, "[laugh]"]
+    pieces = [piece.replace("\\", "") for piece in pieces]
+    tokens = find_controls("".join(pieces))
+    inline = [control.token for control in tokens if control.kind is ControlKind.INLINE]
+    streamed = _stream(pieces, config)
+    assert [mark.token for segment in streamed for mark in segment.marks] == inline
+    assert streamed == segment_text("".join(pieces), config=config)
 
 
 _WORDS = st.sampled_from(

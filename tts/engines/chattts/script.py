@@ -22,7 +22,7 @@ _UNKNOWN = re.compile(rf"[^A-Za-z，。、,. {HAN}]+")
 _RARE = re.compile(f"[{HAN}]")
 _SPACES = re.compile(r" {2,}| (?=[，。、,.])")
 _WORD = re.compile(r"[A-Za-z]+(?:'[A-Za-z]+)?")
-_CAPITALS = re.compile(r"(?<![A-Za-z'])([A-Z]{2,5})(s?)(?![A-Za-z'])")
+_CAPITALS = re.compile(r"(?<![A-Za-z'])([A-Z]{2,5})('?s|)(?![A-Za-z'])")
 _VOWEL = re.compile("[AEIOUY]")
 _MOST_SHORT = 3
 # Short words that are written in capitals for emphasis more often than as letters.
@@ -65,7 +65,7 @@ def _plain(text: str, known: Container[str] | None, letters: bool) -> str:
 def _spelled(match: re.Match[str]) -> str:
     word, plural = match[1], match[2]
     said = _EMPHASIS.fullmatch(word) if len(word) <= _MOST_SHORT else _VOWEL.search(word)
-    return match[0] if said else " ".join(word + plural)
+    return match[0] if said else " ".join(word + plural.strip("'"))
 
 
 def _is_shouted(text: str) -> bool:

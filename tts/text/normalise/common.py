@@ -6,6 +6,15 @@ from collections.abc import Callable
 Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
 """What is written, and the words for a match of it."""
 
+_OPERATORS = re.compile(r"(?<![<>=!-])(?:!=|<=|>=|===?|-{1,2}>|=>)(?![<>=!-])")
+_OPERATOR_SIGNS = {"!=": "≠", "<=": "≤", ">=": "≥", "==": "=", "===": "="}
+
+
+def join_operators(text: str) -> str:
+    """Operators that are typed as two characters, as the sign that they stand for."""
+    return _OPERATORS.sub(lambda match: _OPERATOR_SIGNS.get(match[0], "→"), text)
+
+
 _STRENGTH = {"、": 0, ",": 1, "，": 1, ":": 2, "：": 2, ";": 3, "；": 3}
 _RUN = re.compile(r"[ ,.!?;:，。！？；：、]+")
 _MARKS = frozenset(",.!?;:，。！？；：、")

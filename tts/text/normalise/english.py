@@ -8,7 +8,7 @@ them together with what is beside them.
 import re
 
 from tts.text.normalise import english_words as words
-from tts.text.normalise.common import tidy
+from tts.text.normalise.common import join_operators, tidy
 from tts.text.normalise.english_numbers import bare
 from tts.text.normalise.english_rules import RULES
 from tts.text.normalise.roman import read_english
@@ -31,7 +31,7 @@ _DIGITS = re.compile(r"\d+")
 
 def normalise(text: str) -> str:
     """English words and `.,!?;:` only; "" where nothing is spoken."""
-    text = text.translate(_FULL_WIDTH)
+    text = join_operators(text).translate(_FULL_WIDTH)
     text = _LINE.sub(". ", _SOFT_LINE.sub(" ", text.strip()))
     text = _DOTTED_NAME.sub("dot ", text)
     text = read_english(words.expand_before_numbers(text))

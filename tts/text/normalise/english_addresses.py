@@ -10,6 +10,10 @@ _ADDRESS_MARKS = {
     "?": "question mark", "=": "equals", "&": "and", "#": "hash", "%": "percent", "+": "plus",
     "~": "tilde",
 }  # fmt: skip
+_FILES = (
+    "py|js|ts|tsx|jsx|vue|md|txt|pdf|docx?|xlsx?|pptx?|csv|json|ya?ml|html?|css|png|jpe?g|gif|svg"
+    "|mp[34]|wav|flac|zip|gz|tar|exe|sh|rs|cpp|java|toml|ini|log|xml|sql|ipynb|iso|dmg|apk|NET"
+)
 _DOMAINS = "com|org|net|io|ai|dev|cn|edu|gov|co|uk|de|fr|eu|jp|app|info|me|tv|xyz"
 
 
@@ -35,9 +39,15 @@ def _phone(match: re.Match[str]) -> str:
 def _version(match: re.Match[str]) -> str:
     groups = match[2].split(".")
     if not match[1] and len(groups) == 4 and all(len(g) <= 3 for g in groups):
-        return f" {' dot '.join(numbers.digits(group) for group in groups)} "
+        said = (numbers.digits(g) if len(g) > 2 else numbers.plain(g) for g in groups)
+        return f" {' dot '.join(said)} "
     spoken = " point ".join(numbers.plain(group) for group in groups)
     return f" version {spoken} " if match[1] else f" {spoken} "
+
+
+def _lettered(match: re.Match[str]) -> str:
+    """Apartment 5B: the letter scales nothing."""
+    return f"{match[1]} {numbers.plain(match[2])} {match[3]} "
 
 
 def _code(match: re.Match[str]) -> str:
@@ -59,6 +69,15 @@ ADDRESS_RULES: tuple[Rule, ...] = (
         ),
         _address,
     ),
+    (re.compile(rf"(?<=[\w-])\.(?=(?:{_FILES})(?!\w))"), lambda match: " dot "),
+    (re.compile(r"(?<=[A-Za-z]{2})\.(?=\d)"), lambda match: " "),
+    (
+        re.compile(
+            r"(?i:(?<=call )|(?<=dial )|(?<=called )|(?<=dialed ))"
+            r"(?:911|999|112|[3-8]11|988)(?![\w-]|[.,]\d)"
+        ),
+        lambda match: f" {numbers.digits(match[0])} ",
+    ),
     (
         re.compile(
             r"(?<![\w.,-])(?:\+?\d{1,3}[ .-]?)?(?:\(\d{3}\)[ .-]?|\d{3}[ .-])\d{3}[ .-]\d{4}(?!\w)"
@@ -75,6 +94,13 @@ VERSION_RULES: tuple[Rule, ...] = (
 )
 
 CODE_RULES: tuple[Rule, ...] = (
+    (
+        re.compile(
+            r"\b(Apartment|Apt|Unit|Room|Gate|Seat|Suite|Row|Terminal|Building|Platform|Section|Exit|Block"
+            r"|Bus|Route|Class|Hall|Door|Zone|Grade|Appendix|Article) (\d{1,4})([A-Z])(?!\w)"
+        ),
+        _lettered,
+    ),
     (
         re.compile(
             r"\b(?P<what>[Rr]oom|[Ss]uite|[Aa]partment|[Hh]ighway|[Ff]light|Boeing|Airbus)"

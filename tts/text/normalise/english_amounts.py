@@ -31,6 +31,9 @@ def _money(match: re.Match[str]) -> str:
     first, last, scale = match["first"], match["last"], match["scale"]
     if scale or first:
         word = f" {_SCALE_WORDS.get(scale, scale)}" if scale else ""
+        if match["first_scale"]:
+            first = f"{numbers.plain(first)} {_SCALE_WORDS.get(match['first_scale'])}"
+            return f"{minus} {first} to {numbers.plain(last)}{word} {currency.many} "
         return f"{minus} {_span(first, last)}{word} {currency.many} "
     whole, _, fraction = last.replace(",", "").partition(".")
     if fraction and len(fraction) <= 2 and currency.cent:
@@ -75,14 +78,14 @@ MONEY_RULES: tuple[Rule, ...] = (
     (
         re.compile(
             rf"(?P<minus>(?<!\w)-)?(?<![A-Za-z])(?P<sign>{_CURRENCY})\s?"
-            rf"(?:(?P<first>{AMOUNT})\s?[-–—]\s?(?:(?P=sign)\s?)?(?=\d))?(?P<last>{AMOUNT})"
+            rf"(?:(?P<first>{AMOUNT})(?P<first_scale>[kKmMbBT]|bn|mn)?\s?[-–—]\s?(?:(?P=sign)\s?)?(?=\d))?(?P<last>{AMOUNT})"
             rf"(?:\s?(?P<scale>{_SCALE[1:-1]}){_NEXT_WORD})?"
         ),
         _money,
     ),
     (
         re.compile(
-            rf"(?P<minus>(?<!\w)-)?{NUMBER_START}(?:(?P<first>{AMOUNT})\s?[-–—]\s?)?"
+            rf"(?P<minus>(?<!\w)-)?{NUMBER_START}(?:(?P<first>{AMOUNT})(?P<first_scale>[kKmMbBT])?\s?[-–—]\s?)?"
             rf"(?P<last>{AMOUNT})(?:\s?(?P<scale>{_SCALE[1:-1]}))?\s?"
             rf"(?P<sign>{alternatives(CURRENCIES, without='$ US$ HK$ NT$ A$ C$')}){_NEXT_WORD}"
         ),
@@ -106,7 +109,28 @@ DURATION_RULES: tuple[Rule, ...] = (
     (re.compile(r"(?<![\w.,])()(\d{1,3})\s?m(?:in)?\s?(\d{1,2})\s?s(?![\w²³'/])"), _duration),
 )  # fmt: skip
 
+
+def _feet(match: re.Match[str]) -> str:
+    inches = f"{numbers.plain(match[2])} inch{'es' * (match[2] != '1')}"
+    feet = "foot" if match[1] == "1" else "feet"
+    return f" {numbers.plain(match[1])} {feet} {inches} "
+
+
+def _arc(match: re.Match[str]) -> str:
+    parts = [f"{numbers.plain(match[1])} degree{'s' * (match[1] != '1')}"]
+    for text, name in ((match[2], "minute"), (match[3], "second")):
+        if text:
+            parts.append(f"{numbers.plain(text)} {name}{'s' * (int(text) != 1)}")
+    return f" {' '.join(parts)} "
+
+
 MEASURE_RULES: tuple[Rule, ...] = (
+    (
+        re.compile(r"(?<![\w.,])(\d)'\s?(\d{1,2})(?:\"|'')(?!\w)"),
+        lambda match: f" {numbers.plain(match[1])} foot {numbers.plain(match[2])} ",
+    ),
+    (re.compile(r"(?<![\w.,])(\d{1,2})\s?ft\.?\s?(\d{1,2})\s?in(?![\w'])"), _feet),
+    (re.compile(r"(?<![\w.,])(\d{1,3})\s?°\s?(\d{1,2})'(?:\s?(\d{1,2})\")?"), _arc),
     (re.compile(rf"((?<![\w)])-)?{NUMBER_START}{_RANGE}\s?%"), _percent),
     (re.compile(rf"((?<![\w)])-)?{NUMBER_START}{_RANGE}\s?°\s?(?:([CF])\b)?"), _degrees),
     (

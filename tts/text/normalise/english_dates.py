@@ -22,6 +22,12 @@ _MONTHS = [
 ]
 _SHORT = {month[:3]: month for month in _MONTHS} | {"Sept": "September"}
 _MONTH = rf"({'|'.join(_MONTHS)}|(?:{'|'.join(k for k in _SHORT if k != 'May')})(?![a-z])\.?)"
+_WEEKDAYS = {
+    "Mon": "Monday", "Tue": "Tuesday", "Tues": "Tuesday", "Wed": "Wednesday", "Thu": "Thursday",
+    "Thur": "Thursday", "Thurs": "Thursday", "Fri": "Friday", "Sat": "Saturday", "Sun": "Sunday",
+}  # fmt: skip
+_WEEKDAY = f"({'|'.join(sorted(_WEEKDAYS, key=len, reverse=True))})"
+_DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
 _SENTENCE_NEXT = re.compile(rf"\s*$|\s+(?:{'|'.join(sorted(STARTERS))})\b")
 
 
@@ -59,6 +65,23 @@ def _day_month(match: re.Match[str]) -> str:
     before = match.string[max(0, match.start() - 5) : match.start()].lower().split()
     the = "" if before[-1:] == ["the"] else "the "
     return f" {the}{numbers.ordinal(int(match[1]))} of {_month_name(match[2])}{year} "
+
+
+def _month_days(match: re.Match[str]) -> str:
+    year = f", {numbers.year(int(match[4]))}" if match[4] else ""
+    first, last = numbers.ordinal(int(match[2])), numbers.ordinal(int(match[3]))
+    return f" {_month_name(match[1])} {first} to {last}{year} "
+
+
+def _days_month(match: re.Match[str]) -> str:
+    year = f", {numbers.year(int(match[4]))}" if match[4] else ""
+    first, last = numbers.ordinal(int(match[1])), numbers.ordinal(int(match[2]))
+    return f" the {first} to the {last} of {_month_name(match[3])}{year} "
+
+
+def _name_range(match: re.Match[str]) -> str:
+    first, last = (_WEEKDAYS.get(n) or _month_name(n) for n in match.groups())
+    return f" {first} to {last} "
 
 
 def _half_day(match: re.Match[str], group: int) -> str:
@@ -100,6 +123,21 @@ def _decade(match: re.Match[str]) -> str:
 
 
 DATE_RULES: tuple[Rule, ...] = (
+    (
+        re.compile(rf"\b{_WEEKDAY}\.?(?=,? (?:{_MONTH}|\d{{1,2}}(?:[:/]| [A-Z])))"),
+        lambda match: _WEEKDAYS[match[1]],
+    ),
+    (
+        re.compile(rf"\b{_MONTH} {_DAY}\s?[-–—]\s?{_DAY}(?![\w:%])(?:,? (\d{{4}})(?!\d))?"),
+        _month_days,
+    ),
+    (
+        re.compile(
+            rf"(?<![\w.,/-]){_DAY}\s?[-–—]\s?{_DAY} {_MONTH}(?![a-z])(?:,? (\d{{4}})(?!\d))?"
+        ),
+        _days_month,
+    ),
+    (re.compile(rf"(?<=\d)\s?[-–—]\s?(?={_MONTH} \d)"), lambda match: " to "),
     (re.compile(r"(?<![\w/])(\d{4})/(\d{1,2})/(\d{1,2})(?![\w/])"), _iso_date),
     (re.compile(r"(?<![\w/])(\d{4})-(\d{1,2})-(\d{1,2})(?=T\d|(?!\w))T?"), _iso_date),
     (re.compile(r"(?<![\w/])(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})(?![\w/])"), _slash_date),
@@ -116,8 +154,13 @@ DATE_RULES: tuple[Rule, ...] = (
 )
 
 TIME_RULES: tuple[Rule, ...] = (
+    (re.compile(rf"\b{_WEEKDAY}\.?\s?[-–—]\s?{_WEEKDAY}(?![a-z])"), _name_range),
+    (re.compile(rf"\b{_MONTH}\s?[-–—]\s?{_MONTH}(?![a-z])"), _name_range),
     (
-        re.compile(r"(?:(?<=\d)|(?<=\d[AaPp][Mm])) ?[-–—] ?(?=\d{1,2}:\d\d(?!\d))"),
+        re.compile(
+            r"(?:(?<=\d)|(?<=[\d ][AaPp][Mm])|(?<=[AaPp]\.[Mm]\.)|(?<=noon)|(?<=midnight)) ?[-–—] ?"
+            r"(?=\d{1,2}(?::\d\d(?!\d)|\s?[AaPp]\.?[Mm]\b))"
+        ),
         lambda match: " to ",
     ),
     (
@@ -136,7 +179,22 @@ TIME_RULES: tuple[Rule, ...] = (
     ),
 )
 
+RATIO_RULES: tuple[Rule, ...] = (
+    (
+        re.compile(r"(?<![\w:.,])(\d{1,4}):(\d{1,5})(?![\d:]|\.\d)"),
+        lambda match: f" {numbers.plain(match[1])} to {numbers.plain(match[2])} ",
+    ),
+)
+
 DECADE_RULES: tuple[Rule, ...] = (
+    # Ranges of decades, ordinals and quarters, whose second end shows what the dash is.
+    (
+        re.compile(
+            r"(?:(?<=\d0s)\s?[-–—]\s?(?=\d{2,4}s\b)|(?<=\d[snrt][tdh])\s?[-–—]\s?(?=\d{1,4}(?:st|nd|rd|th)\b)"
+            r"|(?<=[QH]\d)\s?[-–—]\s?(?=[QH]\d\b))"
+        ),
+        lambda match: " to ",
+    ),
     (
         re.compile(
             r"(?<![\w.,'])(?:'(?=\d\d[^\d])|(?<=the )|(?<=early )|(?<=mid-)|(?<=late )|(?=\d{4}))"

@@ -13,7 +13,7 @@ from tts.text.normalise.english_amounts import (
     NUMBER_START,
     SCALE_RULES,
 )
-from tts.text.normalise.english_dates import DATE_RULES, DECADE_RULES, TIME_RULES
+from tts.text.normalise.english_dates import DATE_RULES, DECADE_RULES, RATIO_RULES, TIME_RULES
 
 
 def _ordinal(match: re.Match[str]) -> str:
@@ -22,8 +22,8 @@ def _ordinal(match: re.Match[str]) -> str:
 
 def _fraction(match: re.Match[str]) -> str:
     whole, top, bottom = match[1], int(match[2]), int(match[3])
-    if (top, bottom) == (24, 7):
-        return " twenty-four seven "
+    if not whole and (top, bottom) in {(24, 7), (9, 11)}:
+        return f" {numbers.cardinal(top)} {numbers.cardinal(bottom)} "
     if top == bottom > 9 and not whole:
         return f" {numbers.cardinal(top)} {numbers.cardinal(top)} "
     part = numbers.fraction(top, bottom)
@@ -32,7 +32,8 @@ def _fraction(match: re.Match[str]) -> str:
 
 def _number_range(match: re.Match[str]) -> str:
     sum_follows = match.string[match.end() : match.end() + 2].lstrip().startswith("=")
-    joiner = "minus" if match[2] == " - " or sum_follows else "to"
+    rises = float(match[1].replace(",", "")) < float(match[3].replace(",", ""))
+    joiner = "minus" if sum_follows or (match[2] == " - " and not rises) else "to"
     return f" {numbers.bare(match[1])} {joiner} {numbers.bare(match[3])} "
 
 
@@ -42,7 +43,25 @@ def _power(match: re.Match[str]) -> str:
 
 
 def _by(match: re.Match[str]) -> str:
-    return f" {numbers.plain(match[1])} by {numbers.plain(match[2])} "
+    if match.string[match.end() : match.end() + 2].lstrip().startswith("="):
+        return f" {numbers.plain(match[1])} times {numbers.plain(match[2])} "
+    both = [match[1], match[2]]
+    if all(len(text) > 2 for text in both):
+        both = [_height(text) for text in both]
+    else:
+        both = [numbers.plain(text) for text in both]
+    return f" {both[0]} by {both[1]} "
+
+
+def _height(text: str) -> str:
+    """A count of pixels: nineteen twenty, seven twenty."""
+    if not text.isdigit() or len(text) > 4 or text[-2] == "0":
+        return numbers.plain(text)
+    return f"{numbers.cardinal(int(text[:-2]))} {numbers.cardinal(int(text[-2:]))}"
+
+
+def _frame(match: re.Match[str]) -> str:
+    return f" {_height(match[1])} {match[2]} "
 
 
 def _plain(match: re.Match[str]) -> str:
@@ -53,6 +72,7 @@ RULES: tuple[Rule, ...] = (
     *ADDRESS_RULES,
     *DATE_RULES,
     *TIME_RULES,
+    *RATIO_RULES,
     *MONEY_RULES,
     *VERSION_RULES,
     *DECADE_RULES,
@@ -66,6 +86,7 @@ RULES: tuple[Rule, ...] = (
     ),
     (re.compile(r"(?<![\w/.,])(?:(\d{1,6})[ -])?(\d{1,6})/(\d{1,6})(?![\w/])"), _fraction),
     (re.compile(rf"{NUMBER_START}({AMOUNT})( - |\s?[-–—~]\s?)({AMOUNT})(?![\w-])"), _number_range),
+    (re.compile(r"(?<![\w.,])(240|360|480|720|1080|1440|2160)([pi])(?!\w)"), _frame),
     *SCALE_RULES,
     (re.compile(rf"{NUMBER_START}({AMOUNT})\s?[x×]\s?({AMOUNT})(?![\w.])"), _by),
     (re.compile(rf"((?<![\w)])-)?(?<![\d.])({AMOUNT})"), _plain),

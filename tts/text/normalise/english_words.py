@@ -13,6 +13,7 @@ INSIDE = {
     "e.g": "for example", "i.e": "that is", "vs": "versus", "cf": "compare", "viz": "namely",
     "approx": "approximately", "incl": "including", "esp": "especially", "misc": "miscellaneous",
     "est": "established", "dept": "department", "Dept": "Department", "Univ": "University",
+    "a.k.a": "also known as",
 }  # fmt: skip
 """Never end a sentence."""
 MAY_END = {
@@ -30,6 +31,8 @@ BEFORE_NUMBER = {
     "Figs": "figures", "Vol": "volume", "vol": "volume", "Ch": "chapter", "ch": "chapter",
     "Sec": "section", "sec": "section", "p": "page", "pp": "pages", "Eq": "equation",
     "eq": "equation", "Art": "article", "Pt": "part", "c": "circa", "ca": "circa",
+    "Lv": "level", "lv": "level", "Ver": "version", "ver": "version",
+    "Ep": "episode", "ep": "episode", "Apt": "Apartment", "apt": "apartment", "Ste": "Suite",
 }  # fmt: skip
 """Abbreviations only before a digit."""
 STARTERS = frozenset(
@@ -175,6 +178,12 @@ _SYMBOL_WORDS = {
 _SYMBOL = re.compile("[" + re.escape("".join(_SYMBOL_WORDS)) + "]")
 _SLASH = re.compile(r"(?<=\w) ?/ ?(?=\w)")
 _TIMES = re.compile(r"(?<=\w) {0,3}\*{1,2} {0,3}(?=\w)")
+_PER_UNIT = re.compile(r"(?<=[a-z]) /(mo|yr|wk|hr|h|min|sec|s|kg|lb|oz)\b")
+_PER_NAMES = {
+    "mo": "month", "yr": "year", "wk": "week", "hr": "hour", "h": "hour", "min": "minute",
+    "sec": "second", "s": "second", "kg": "kilogram", "lb": "pound", "oz": "ounce",
+}  # fmt: skip
+_EITHER = re.compile(r"(?i)\b(and)/(?=or\b)|\b(s?he|his|him)/(?=(?:she|hers?|they|he)\b)")
 _PER = re.compile(r" {0,2}/ ?(?=(?:second|minute|hour|day|night|week|month|year|person|user)\b)")
 _POWER = re.compile(r"(?<=\w) ?\^ ?(?=\w)")
 _LESS = re.compile(r"(?<=\w) +< *(?=\w)|(?<=\w) ?< (?=\w)")
@@ -187,6 +196,8 @@ _PIPE = re.compile(r"\s*\|[\s|]*")
 
 def name_symbols(text: str) -> str:
     """Symbols that are read; the others are left to be taken out."""
+    text = _EITHER.sub(lambda match: f"{match[1]} " if match[1] else f"{match[2]} or ", text)
+    text = _PER_UNIT.sub(lambda match: f" per {_PER_NAMES[match[1]]}", text)
     text = _PER.sub(" per ", text)
     text = _SLASH.sub(" slash ", _TIMES.sub(" times ", text))
     text = _POWER.sub(" to the power of ", text)

@@ -11,7 +11,7 @@ import re
 import threading
 from collections.abc import Callable
 
-from tts.text.normalise.common import tidy
+from tts.text.normalise.common import join_operators, tidy
 from tts.text.normalise.mandarin_numbers import read_digits
 from tts.text.normalise.mandarin_rules import RULES
 
@@ -63,6 +63,7 @@ def warm_up() -> None:
 
 def normalise(text: str) -> str:
     """Han characters and `，。！？；：、` only; "" where nothing is spoken."""
+    text = join_operators(text)
     text = _CLOCK.sub(":", _THOUSANDS.sub("", _REPEAT.sub(r"\1\1", text.strip())))
     text = _LAST_BRACKET.sub("", text)
     for pattern, replace in RULES:

@@ -2,13 +2,17 @@
 
 import re
 
-from tts.text.normalise.mandarin_numbers import EARLY, TWO, Rule, counted, read_digits
+from tts.text.normalise.mandarin_codes import CODES
+from tts.text.normalise.mandarin_numbers import EARLY, TWO, Rule, counted, read_digits, read_number
 from tts.text.normalise.units import CURRENCIES, UNITS, alternatives
 
 _NUMBER = r"(?<!\d)\d+(?:\.\d+)?"  # only from its first digit: linear on long codes
 _DASH = r"\s?[-–—~～至到]+\s?"
 _SCALE = r"[千百]?[万亿]|千|百"
 _LATIN_SCALE = {"k": 10**3, "K": 10**3, "m": 10**6, "M": 10**6, "B": 10**9, "b": 10**9}
+_TIME_WORDS = (
+    "上午|下午|晚上?|凌晨|早上?|中午|傍晚|次日|翌日|第二天|周|星期|今[天晚日年]|明[天日年]"
+)
 MOST_DIGITS = 12
 """Longer numbers are codes and read digit by digit."""
 
@@ -22,9 +26,8 @@ def _version(match: re.Match[str]) -> str:
     groups = match[0].split(".")
     if len(groups) == 3 and len(groups[0]) == 4:
         return match[0]  # 2022.01.02 is a date, which the grammar reads
-    by_digit = len(groups) == 4
     return "点".join(
-        read_digits(g) if by_digit or len(g) > 2 or g[0] == "0" else counted(int(g)) for g in groups
+        read_digits(g) if len(g) > 2 or g[0] == "0" else counted(int(g)) for g in groups
     )
 
 
@@ -50,6 +53,8 @@ def _amount(text: str) -> str:
 
 
 def _scaled(number: str, scale: str) -> str:
+    if scale == "w":
+        return f"{number}万"
     whole, _, fraction = number.partition(".")
     zeros = {10**3: 3, 10**6: 6, 10**9: 9}[_LATIN_SCALE[scale]]
     if len(fraction) > zeros or len(whole) > 6:
@@ -101,7 +106,7 @@ def _room(match: re.Match[str]) -> str:
 
 
 def _year_range(match: re.Match[str]) -> str:
-    return f"{read_digits(match[1])}到{read_digits(match[2])}年"
+    return f"{read_digits(match[1])}到{read_digits(match[2])}{match[3]}"
 
 
 def _long(match: re.Match[str]) -> str:
@@ -111,25 +116,23 @@ def _long(match: re.Match[str]) -> str:
     return read_digits(text)
 
 
-def _iso_date(match: re.Match[str]) -> str:
-    tail = "，" if match[4] else ""
-    return f"{match[1]}年{counted(int(match[2]))}月{counted(int(match[3]))}日{tail}"
-
-
 _SIGNS = alternatives(CURRENCIES)
 _CODES = alternatives(CURRENCIES, without="$ US$ HK$ NT$ A$ C$")
 _ZH_UNITS = alternatives({key: unit for key, unit in UNITS.items() if unit.zh})
 
 RULES: tuple[Rule, ...] = (
     (re.compile(r"(?<![\d.])(?:\+86[- ]?)?1[3-9]\d[- ]?\d{4}[- ]?\d{4}(?!\d)"), _phone),
-    (re.compile(r"(?<![\d.])(?:\+86[- ]?)?0\d{2,3}[- ]\d{7,8}(?!\d)"), _phone),
+    (
+        re.compile(
+            r"(?<![\d.])(?:\+86[- ]?)?0\d{2,3}[- ]\d{7,8}(?!\d)"
+            r"|[(（]0\d{2,3}[)）][- ]?\d{7,8}(?!\d)"
+        ),
+        _phone,
+    ),
     (re.compile(r"(?<![\d.])[48]00[- ]?\d{3}[- ]?\d{4}(?!\d)"), _phone),
     (re.compile(r"\+\d{1,3}(?:[ -]?\d{2,5}){2,5}(?!\d)"), _phone),
+    *CODES,
     *EARLY,
-    (
-        re.compile(r"(?<!\d)(\d{4})[-/](1[0-2]|0?[1-9])[-/](3[01]|[12]\d|0?[1-9])(?!\d)(\s?T?)"),
-        _iso_date,
-    ),
     (re.compile(r"(?<![\d.])\d+(?:\.\d+){2,}(?![\d.])"), _version),
     (
         re.compile(
@@ -164,14 +167,19 @@ RULES: tuple[Rule, ...] = (
         ),
         _measure,
     ),
-    (re.compile(rf"(?<![\d.])({_NUMBER})([kK])(?![A-Za-z])"), lambda m: _scaled(m[1], m[2])),
+    (re.compile(rf"(?<![\d.])({_NUMBER})([kKw])(?![A-Za-z])"), lambda m: _scaled(m[1], m[2])),
     (re.compile(r"(?<!\d)([05-9]\d)后(?![天年来面])"), lambda m: f"{read_digits(m[1])}后"),
     (
         re.compile(r"(\d)\.0{1,4}(?=[元块])|(\d\.\d{0,4}[1-9])0{1,4}(?=[元块])"),
         lambda m: m[1] or m[2],
     ),
-    (re.compile(r"(?<!\d)(\d{4})年?\s?[-–—~～]\s?(\d{4})年"), _year_range),
-    TWO,
+    (
+        re.compile(
+            r"(?<!\d)((?:19|20)\d\d)年?\s?[-–—~～至到]\s?((?:19|20)\d\d|\d\d)(年|学年|财年|赛季)"
+        ),
+        _year_range,
+    ),
+    *TWO,
     (
         re.compile(
             r"(比分[是为以]?|以)?(?<![\d.:/年月日号-])(\d{1,6}(?:\.\d{1,6})?)\s?[-–—~～]\s?"
@@ -180,7 +188,9 @@ RULES: tuple[Rule, ...] = (
         _range,
     ),
     (re.compile(r"(?<=\d)\s?[–—～]\s?(?=\d)"), "~"),
-    (re.compile(r"(?<=[\d月日号点分年])\s?[-–—~～]\s?(?=\d)(?<!\d)(?<=[^\d])"), "到"),
+    (re.compile(r"(?<=[月日号点分年])\s?[-–—~～]\s?(?=\d)"), "到"),
+    (re.compile(rf"(?<=[\d月日号点分年])\s?[-–—~～]\s?(?={_TIME_WORDS})"), "到"),
+    (re.compile(r"(?<=周[一二三四五六日末])\s?[-–—~～]\s?(?=周)"), "到"),
     (re.compile(r"(?<=\d)\s?[x×*]\s?(?=\d)"), "乘"),
     (re.compile(r"\s?÷\s?"), "除以"),
     (re.compile(r"\s?×\s?"), "乘"),
@@ -202,4 +212,6 @@ RULES: tuple[Rule, ...] = (
     (re.compile(r"(?<![A-Za-z\d])-(?=\d)"), "负"),
     (re.compile(r"(?<=[\u4e00-\u9fff])\s?/\s?(?=[\u4e00-\u9fff])"), "或"),
     (re.compile(rf"(?<!\d)\d{{{MOST_DIGITS + 1},}}(?![.\d])"), _long),
+    # The grammars take "12.2" for a day of December.
+    (re.compile(r"(?<![\d.])\d{1,4}\.\d{1,12}(?![\d.])"), lambda match: read_number(match[0])),
 )

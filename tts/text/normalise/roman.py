@@ -11,7 +11,7 @@ _NUMERAL = r"(?:XL|L?X{0,3})(?:IX|IV|V?I{0,3})"
 _LONG = rf"(?=[IVXL]{{2}}){_NUMERAL}"
 _LATER = rf"(?=[IVXL]{{2}}|[VX]){_NUMERAL}"  # any but a lone I, which is a word
 _FIRST = r"I(?=\s*(?:[.,;:!?)]|$)|\s+(?:of|and|was)\b)"
-_END = r"(?![\w'’]|-[A-Za-z])"
+_END = r"(?!\w|['’](?!s\b)|-[A-Za-z])"
 _HEADINGS = (
     "Chapter|Part|Section|Book|Volume|Act|Scene|Canto|Article|Appendix|Phase|Stage|Unit|Lesson|"
     "Episode|Season|World War|Super Bowl|Final Fantasy|Apollo|Rocky"

@@ -87,6 +87,7 @@ UNITS: dict[str, Unit] = {
     "Mbps": _unit("megabit per second", "兆比特每秒", "megabits per second"),
     "Gbps": _unit("gigabit per second", "吉比特每秒", "gigabits per second"),
     "kbps": _unit("kilobit per second", "千比特每秒", "kilobits per second"),
+    "fps": _unit("frame per second", "帧每秒", "frames per second"),
     "rpm": _unit("revolution per minute", "转每分钟", "revolutions per minute"),
 }
 

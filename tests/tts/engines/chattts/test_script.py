@@ -37,6 +37,7 @@ def test_words_and_tokens_are_given_in_order() -> None:
         ("苹果、梨", "苹果、梨"),
         ("这个TTS模型用GPU", "这个 t t s 模型用 g p u"),
         ("NASA and HTML and PDFs", "nasa and h t m l and p d f s"),
+        ("the GPU's fans, NASA's and IT'S", "the g p u s fans, nasas and its"),
         ("It is NOT OK", "it is not o k"),
         ("PLEASE GO HOME NOW", "please go home now"),
         ("at 9:30 PM in the U.S. today", "at nine thirty p m in the u s today"),
