@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tts.engine.request import Profile
+from tts.engines.chattts.backend import Precision
 from tts.engines.chattts.bench.original import OriginalSide
 from tts.engines.chattts.bench.ours import OwnSide
 from tts.engines.chattts.bench.pace import Pace
@@ -28,8 +29,19 @@ def test_our_side(chattts_tiny_ending: Path, profile: Profile) -> None:
     side.close()
 
 
-def test_the_originals_side(chattts_tiny_ending: Path) -> None:
-    side = OriginalSide(chattts_tiny_ending)
+def test_texts_beyond_the_slots_wait(chattts_tiny_ending: Path) -> None:
+    shards = LocalShards(chattts_manifest(chattts_tiny_ending).shards)
+    side = OwnSide(shards, Profile.REALTIME, 1, 2)
+    pace = side.speak_lengths(TEXTS, [60, 20, 10])
+    assert pace.tokens == 90
+    # The third takes the place of the second while the first goes on.
+    assert 60 <= len(pace.steps) < 70
+    side.close()
+
+
+@pytest.mark.parametrize("precision", Precision)
+def test_the_originals_side(chattts_tiny_ending: Path, precision: Precision) -> None:
+    side = OriginalSide(chattts_tiny_ending, precision)
     pace = side.speak(TEXTS, 20)
     assert (pace.rows, pace.tokens) == (3, 60)
     assert pace.computing > 0

@@ -13,9 +13,11 @@ from time import perf_counter
 from typing import Any
 
 import torch
+from torch import nn
 
 from tts.engines.chattts import layout
 from tts.engines.chattts.audio_library import audio_library
+from tts.engines.chattts.backend import Precision
 from tts.engines.chattts.bench.ours import SPEED
 from tts.engines.chattts.bench.pace import Pace
 from tts.engines.chattts.checkpoint import Checkpoint
@@ -26,12 +28,15 @@ logger = logging.getLogger(__name__)
 
 
 class OriginalSide:
-    """ChatTTS in float32 with its own defaults, without refinement and without normalising.
+    """ChatTTS with its own defaults, without refinement and without normalising.
 
-    `threads`: how many torch may use.
+    Its GPT is float32 as it comes, or what torch makes of it in one line: bfloat16, or
+    dynamically quantised linear layers. All else stays float32. `threads`: how many torch may use.
     """
 
-    def __init__(self, folder: Path, threads: int = 1) -> None:
+    def __init__(
+        self, folder: Path, precision: Precision = Precision.FP32, threads: int = 1
+    ) -> None:
         """Load the checkpoint in `folder`; raises VersionUnavailable, ImportError."""
         checkpoint = Checkpoint.open(folder)
         asset = checkpoint.asset
@@ -51,6 +56,7 @@ class OriginalSide:
                 tokenizer_path=str(asset / "tokenizer"),
                 device=torch.device("cpu"),
             )
+            self._chat.gpt.gpt = _converted(self._chat.gpt.gpt, precision)
 
     @staticmethod
     def available() -> bool:
@@ -107,6 +113,16 @@ class _Deadline:
 
     def set(self, stopped: bool) -> None:
         """`infer` takes back an interruption, of which there is none."""
+
+
+def _converted(gpt: Any, precision: Precision) -> Any:
+    if precision is Precision.BF16:
+        return gpt.to(torch.bfloat16)
+    if precision is Precision.INT8:
+        from torch.ao.quantization import quantize_dynamic
+
+        return quantize_dynamic(gpt, {nn.Linear}, dtype=torch.qint8)  # type: ignore[no-untyped-call]
+    return gpt
 
 
 def _config(original: Any, model: ModelConfig, asset: Path) -> Any:

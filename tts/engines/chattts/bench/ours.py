@@ -43,10 +43,22 @@ class OwnSide:
 
     def speak(self, texts: Sequence[str], tokens: int, seconds: float = math.inf) -> Pace:
         """Speak the texts together, `tokens` of each; fewer where that takes over `seconds`."""
+        return self.speak_lengths(texts, [tokens] * len(texts), seconds)
+
+    def speak_lengths(
+        self, texts: Sequence[str], lengths: Sequence[int], seconds: float = math.inf
+    ) -> Pace:
+        """Speak the texts, as many tokens of each as `lengths` says, fewer after `seconds`.
+
+        Those beyond the slots wait, and join as slots become free.
+        """
         audio = AudioDecoding(self._config, self._tables, self._backend.cache.slots)
         loop = StepLoop(self._backend, self._config, self._tables, {Kind.AUDIO: audio})
         plan = self._settings.windows
-        rows = [loop.join(self._generation(*each, tokens)) for each in enumerate(texts)]
+        rows = [
+            loop.join(self._generation(seed, *each))
+            for seed, each in enumerate(zip(texts, lengths, strict=True))
+        ]
         takes = {row: Take(row, StreamingDecoder(plan)) for row in rows}
         began = start = perf_counter()
         waits: dict[int, float] = {}
