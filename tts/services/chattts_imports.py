@@ -26,9 +26,9 @@ from tts.voice_catalogue import chattts_voices
 ROUTED = ("tts-1", "tts-1-hd")
 ACTOR = "CHATTTS"
 """Who set a route, in its history."""
-# A step engine: requests join at every step, so none waits for others. Each profile takes what it
-# has slots for of these.
-BATCHING = Batching(max_slots=16, max_batch=16, max_wait_ms=0)
+# A step engine: requests join at every step, so none waits for others. These are the most that any
+# device has slots for: each profile takes what it holds where it runs.
+BATCHING = Batching(max_slots=64, max_batch=64, max_wait_ms=0)
 
 
 def chattts_import(place: str, version: str | None = None) -> ImportedVersion:
