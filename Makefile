@@ -69,8 +69,9 @@ test: check ## Everything that CI runs
 test-gpu: setup-dev ## Tests that need a CUDA device (skipped, and told why, without one)
 	$(BIN)/python -m pytest tests/gpu
 
-bench-gpu: test-gpu ## Those tests, then ChatTTS' speed and memory on the first CUDA device (5 minutes)
-	$(BIN)/python -m tests.gpu.bench
+bench-gpu: test-gpu ## Those tests, then ChatTTS' speed and memory on the first CUDA device (7 minutes)
+	$(BIN)/python -m tests.gpu.bench --budget 90
+	$(MANAGE) bench chattts --device cuda --budget 300
 
 format: setup-dev ## Format and fix what can be fixed
 	$(BIN)/ruff format .

@@ -9,6 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from tts.engine.request import Profile
+from tts.engines.base import Device
 from tts.engines.chattts.backend import Precision
 from tts.engines.chattts.bench import original, ours
 from tts.engines.chattts.bench.pace import Pace
@@ -24,8 +25,8 @@ class Own:
     made = 0
     closed = 0
 
-    def __init__(self, shards: object, profile: Profile, threads: int, most_rows: int) -> None:
-        self.threads = threads
+    def __init__(self, shards: object, profile: Profile, device: Device, most_rows: int) -> None:
+        self.threads = device.threads
         Own.made += 1
 
     def speak(self, texts: list[str], tokens: int, seconds: float = 1.0) -> Pace:
@@ -55,7 +56,7 @@ class Original:
 
     installed = True
 
-    def __init__(self, folder: Path, precision: Precision = Precision.FP32) -> None:
+    def __init__(self, folder: Path, precision: Precision, device: str) -> None:
         self.threads = 0
         self.speed = {Precision.FP32: 1, Precision.BF16: 2, Precision.INT8: 4}[precision]
 
@@ -77,8 +78,8 @@ class NoLimits:
 
     threads = 0
 
-    def __init__(self, run: BenchRun, folder: Path, threads: int) -> None:
-        NoLimits.threads = threads
+    def __init__(self, run: BenchRun, folder: Path, device: Device) -> None:
+        NoLimits.threads = device.threads
 
     def run(self) -> None:
         """The limits have tests of their own."""

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tts.engine.request import Profile
+from tts.engines.base import Device
 from tts.engines.chattts.backend import Precision
 from tts.engines.chattts.bench import cancels, ceiling, context, crowd, memory
 from tts.engines.chattts.bench.cancels import Left, State
@@ -36,8 +37,8 @@ class Step:
 
     config, precision, token_bytes, closed = None, Precision.INT8, 10.0, 0
 
-    def __init__(self, shards: object, profile: Profile, threads: int, rows: int) -> None:
-        assert threads == 2
+    def __init__(self, shards: object, profile: Profile, device: Device, rows: int) -> None:
+        assert device.threads == 2
 
     def seconds(self, cases: list[Case], seconds: float) -> list[float]:
         return [0.010 + case.context * 1e-5 for case in cases]
@@ -60,7 +61,7 @@ class Crowd:
     most = 12
     closed = 0
 
-    def __init__(self, shards: object, profile: Profile, threads: int, tokens: int) -> None:
+    def __init__(self, shards: object, profile: Profile, device: Device, tokens: int) -> None:
         pass
 
     def play(self, streams: int, texts: object, seconds: float) -> Heard:
@@ -83,7 +84,7 @@ def apart(work: Callable[..., object], *arguments: object) -> object:
 def parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Limits, "_shards", lambda self: None)
     monkeypatch.setattr(context, "DecodeStep", Step)
-    monkeypatch.setattr(ceiling, "bandwidth_measure", lambda threads: 1e9)
+    monkeypatch.setattr(ceiling, "bandwidth_measure", lambda device: 1e9)
     monkeypatch.setattr(ceiling, "ceiling_measure", lambda *arguments: Limit())
     monkeypatch.setattr(crowd, "Crowd", Crowd)
     monkeypatch.setattr(memory, "apart", apart)
@@ -95,8 +96,8 @@ def limits(size: str = "full", seconds: float = 1_000.0, given: Path | None = No
     budget = Budget(seconds, Clock())
     report = Report(MACHINE)
     progress = Progress(budget, lambda line: None)
-    options = {"size": size, "checkpoint": given}
-    Limits(BenchRun(Target(""), budget, progress, report, options), Path(), 2).run()
+    options = {"size": size, "checkpoint": given, "device": "cpu"}
+    Limits(BenchRun(Target(""), budget, progress, report, options), Path(), Device("cpu", 2)).run()
     return report
 
 

@@ -225,7 +225,7 @@ def chattts_sides(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     class Original:
         threads = 1
 
-        def __init__(self, folder: Path, precision: object) -> None:
+        def __init__(self, folder: Path, precision: object, device: str) -> None:
             clock.now += 2
 
         @staticmethod
@@ -242,7 +242,7 @@ def chattts_sides(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
             return 1.0
 
     class Limits:
-        def __init__(self, run: BenchRun, folder: Path, threads: int) -> None:
+        def __init__(self, run: BenchRun, folder: Path, device: object) -> None:
             self.progress = run.progress
 
         def run(self) -> None:
@@ -269,7 +269,7 @@ def test_chattts_ends_in_time(clock: Clock, tmp_path: Path, seconds: float) -> N
 
     folder = tmp_path / "tiny"
     RandomCheckpoint().write(folder)
-    run = run_of(clock, seconds, tokens=128, size="tiny", checkpoint=folder)
+    run = run_of(clock, seconds, tokens=128, size="tiny", checkpoint=folder, device="cpu")
     try:
         ChatTtsBench().run(run)
     except BudgetSpent as error:

@@ -1,25 +1,37 @@
 """`bench chattts`: our step loop beside ChatTTS' own code, on the same random weights."""
 
-import os
-import tempfile
 from argparse import ArgumentParser
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tts.engine.errors import EngineError
 from tts.engine.request import Profile
+from tts.engines.base import Device
 from voicehost.bench.base import BenchRun
 from voicehost.bench.budget import Budget
 from voicehost.bench.chattts_limits import Limits, limits_seconds
+from voicehost.bench.chattts_options import (
+    aims_hold,
+    checkpoint,
+    checkpoint_arguments,
+    device_argument,
+    devices_tried,
+)
 from voicehost.bench.chattts_original import STREAMED_TOKENS, OriginalPart
 from voicehost.bench.chattts_own import OwnPart, ProfilePaces
 from voicehost.bench.chattts_texts import STATIC, Backlog
 from voicehost.bench.errors import BenchError
 
 if TYPE_CHECKING:
-    from voicehost.bench.chattts_original import OriginalPaces
+    from voicehost.bench.chattts_options import (
+        aims_hold,
+        checkpoint,
+        checkpoint_arguments,
+        device_argument,
+        devices_tried,
+    )
+from voicehost.bench.chattts_original import OriginalPaces
 
 ORIGINAL_SHARE = 0.6
 """Of the comparison's time: the original takes longer for the same."""
@@ -47,6 +59,7 @@ class ChatTtsBench:
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Which weights, and how much is spoken."""
         checkpoint_arguments(parser)
+        device_argument(parser)
         parser.add_argument(
             "--tokens", type=int, default=128, help="of each utterance, at most (%(default)s)"
         )
@@ -57,38 +70,10 @@ class ChatTtsBench:
             raise BenchError(f"--tokens must be at least {STREAMED_TOKENS}")
         try:
             with checkpoint(run) as folder:
-                threads = Comparison(run, folder).run()
-                Limits(run, folder, threads).run()
+                device = Comparison(run, folder).run()
+                Limits(run, folder, device).run()
         except EngineError as error:
             raise BenchError(error.message) from error
-
-
-def checkpoint_arguments(parser: ArgumentParser) -> None:
-    """Which weights."""
-    parser.add_argument(
-        "--size",
-        choices=["tiny", "small", "full"],
-        default="full",
-        help="of the random checkpoint; full is the release's (%(default)s)",
-    )
-    parser.add_argument("--checkpoint", type=Path, help="a checkpoint to use instead")
-
-
-@contextmanager
-def checkpoint(run: BenchRun) -> Iterator[Path]:
-    """The folder of the weights that `checkpoint_arguments` asked for."""
-    given = run.options["checkpoint"]
-    if given is not None:
-        yield given
-        return
-    # Nothing that needs torch is imported before it is used: manage.py imports this module.
-    from tts.engines.chattts.random_checkpoint import RandomCheckpoint, Size
-
-    size = run.options["size"]
-    with tempfile.TemporaryDirectory(prefix="voicehost-chattts-") as folder:
-        run.progress.say(f"writing a random checkpoint, {size}")
-        RandomCheckpoint(Size(size)).write(Path(folder))
-        yield Path(folder)
 
 
 class Comparison:
@@ -96,17 +81,15 @@ class Comparison:
 
     def __init__(self, run: BenchRun, folder: Path) -> None:
         self._run, self._folder = run, folder
-        cores = len(os.sched_getaffinity(0))
-        # More threads than free cores are far slower: the better of the two is taken.
-        self._threads = sorted({1, cores})
+        self._devices = devices_tried(run)
         self._backlog = Backlog.lognormal(run.options["tokens"] // 2)
-        self._full = run.options["size"] == "full" and run.options["checkpoint"] is None
+        self._full = aims_hold(run, self._devices[0])
 
-    def run(self) -> int:
-        """Measure and add the ratios; returns the threads that `realtime` does best with."""
+    def run(self) -> Device:
+        """Measure and add the ratios; returns the device as `realtime` does best with it."""
         budget = self._budget()
         original = self._original(budget)
-        ours = OwnPart(self._run, self._folder, self._threads, self._backlog)
+        ours = OwnPart(self._run, self._folder, self._devices, self._backlog)
         found: dict[Profile, ProfilePaces] = {}
         for place, profile in enumerate(Profile):
             part = budget.part(1 / (len(Profile) - place), most=budget.seconds)
@@ -115,7 +98,7 @@ class Comparison:
                 self._ratios(profile, found[profile], original)
         if original is not None:
             self._best(found, original)
-        return found[Profile.REALTIME].threads
+        return found[Profile.REALTIME].device
 
     def _budget(self) -> Budget:
         """Of the run's, what the limits leave."""
@@ -130,12 +113,12 @@ class Comparison:
             self._run.progress.say("ChatTTS is not installed: our side alone")
             return None
         part = budget.part(ORIGINAL_SHARE, most=budget.seconds)
-        return OriginalPart(self._run, self._folder, self._threads, self._backlog, part).run()
+        return OriginalPart(self._run, self._folder, self._devices, self._backlog, part).run()
 
     def _ratios(self, profile: Profile, ours: ProfilePaces, original: "OriginalPaces") -> None:
-        from tts.engines.chattts.profile import PROFILES
+        from tts.engines.chattts.profile import profile_settings
 
-        precision = PROFILES[profile].precision
+        precision = profile_settings(profile, ours.device).precision
         one, best = original.one, original.best[precision]
         self._ratio(
             f"{profile} / original, GPT alone, best batch / one after another",
@@ -169,9 +152,9 @@ class Comparison:
     def _mixed_ratios(
         self, profile: Profile, ours: ProfilePaces, original: "OriginalPaces"
     ) -> None:
-        from tts.engines.chattts.profile import PROFILES
+        from tts.engines.chattts.profile import profile_settings
 
-        precision = PROFILES[profile].precision
+        precision = profile_settings(profile, ours.device).precision
         static = original.mixed.get(precision)
         name = f"{profile} / original, mixed lengths / its static {precision} batches of {STATIC}"
         if static is None or not ours.whole:

@@ -7,7 +7,7 @@ from pathlib import Path
 from tts.engine.errors import EngineError
 from tts.engine.request import Profile
 from voicehost.bench.base import BenchRun
-from voicehost.bench.chattts import checkpoint, checkpoint_arguments
+from voicehost.bench.chattts_options import checkpoint, checkpoint_arguments
 from voicehost.bench.errors import BenchError
 
 HIDDEN_AIMS = {Profile.HQ: "<= 0.0001"}

@@ -1,6 +1,6 @@
 """How near ChatTTS' step loop comes to what the machine can do, what it holds, and how many hear.
 
-A part of `bench chattts`, on its checkpoint: `Limits(run, folder, threads).run()`.
+A part of `bench chattts`, on its checkpoint: `Limits(run, folder, device).run()`.
 """
 
 import math
@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tts.engine.request import Profile
+from tts.engines.base import Device
 from voicehost.bench.base import BenchRun
+from voicehost.bench.chattts_options import aims_hold
 from voicehost.bench.errors import BudgetSpent
 from voicehost.bench.texts import SHORT
 
@@ -51,13 +53,13 @@ def limits_seconds(size: str) -> float:
 
 
 class Limits:
-    """One run, with the number of threads that was found to be the faster."""
+    """One run, on a CPU with the number of threads that was found to be the faster."""
 
-    def __init__(self, run: BenchRun, folder: Path, threads: int) -> None:
-        self._run, self._folder, self._threads = run, folder, threads
+    def __init__(self, run: BenchRun, folder: Path, device: Device) -> None:
+        self._run, self._folder, self._device = run, folder, device
         self._add = run.report.add
         self._size: str = run.options["size"]
-        self._full = self._size == "full" and run.options["checkpoint"] is None
+        self._full = aims_hold(run, device)
         self._bandwidth = 0.0
 
     def run(self) -> None:
@@ -100,14 +102,14 @@ class Limits:
         from tts.engines.chattts.bench.context import CONTEXTS, Case, DecodeStep
 
         self._read()
-        step = DecodeStep(self._shards(), profile, self._threads, max(BATCHES))
+        step = DecodeStep(self._shards(), profile, self._device, max(BATCHES))
         batches = [Case(rows, CONTEXT) for rows in BATCHES]
         contexts = [Case(CONTEXT_ROWS, context) for context in CONTEXTS]
         try:
             seconds = step.seconds([*batches, *contexts], STEPS_SECONDS[self._size])
             self._read()
             ceiling = ceiling_measure(
-                step.config, step.precision, BATCHES, self._threads, self._bandwidth
+                step.config, step.precision, BATCHES, self._device, self._bandwidth
             )
             self._shares(profile, step, ceiling, zip(batches, seconds, strict=False))
             self._contexts(profile, step, seconds[len(batches) :])
@@ -118,7 +120,7 @@ class Limits:
         """Measure the bandwidth again: the most that was ever seen is what the machine has."""
         from tts.engines.chattts.bench.ceiling import bandwidth_measure
 
-        self._bandwidth = max(self._bandwidth, bandwidth_measure(self._threads))
+        self._bandwidth = max(self._bandwidth, bandwidth_measure(self._device))
 
     def _shares(
         self,
@@ -162,17 +164,19 @@ class Limits:
     def _memory(self, profile: Profile) -> None:
         from tts.engines.chattts.bench.memory import apart, loaded_measure
 
-        found = apart(loaded_measure, self._folder, profile, self._threads)
+        found = apart(loaded_measure, self._folder, profile, self._device)
         grown = found.after.resident - found.before.resident
         self._add(f"{profile}, resident of the loaded profile", grown / MIB, "MiB")
         self._add(f"{profile}, resident of its process", found.after.resident / MIB, "MiB")
         self._add(f"{profile}, a slot of {found.slots}", found.slot / MIB, "MiB")
+        if found.reserved:
+            self._add(f"{profile}, held of the device", found.reserved / MIB, "MiB")
 
     def _cancels(self) -> None:
         from tts.engines.chattts.bench.cancels import cancels_measure
         from tts.engines.chattts.bench.memory import apart
 
-        self._left(apart(cancels_measure, self._folder, Profile.REALTIME, self._threads, SHORT))
+        self._left(apart(cancels_measure, self._folder, Profile.REALTIME, self._device, SHORT))
 
     def _left(self, left: "Left") -> None:
         name = f"{sum(left.cancelled.values())} cancels"
@@ -198,7 +202,7 @@ class Limits:
         from tts.engines.chattts.bench.crowd import Crowd, most_streams
 
         budget = self._run.budget.part(share, most=MOST_STREAM_SECONDS)
-        crowd = Crowd(self._shards(), profile, self._threads, STREAM_TOKENS)
+        crowd = Crowd(self._shards(), profile, self._device, STREAM_TOKENS)
         try:
             crowd.play(1, SHORT, min(1.0, budget.left / 8))  # the first steps are slower
             most, sure = most_streams(lambda n, s: crowd.play(n, SHORT, s), budget.left)

@@ -1,10 +1,12 @@
 """What ChatTTS' own code does with the weights: each precision's best batch, and its waits."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tts.engines.base import Device
+from tts.engines.devices import CPU
 from voicehost.bench.base import BenchRun
 from voicehost.bench.budget import Budget
 from voicehost.bench.chattts_texts import STATIC, Backlog, texts_of
@@ -53,10 +55,16 @@ class OriginalPart:
     """The original's part of a run, within `budget`."""
 
     def __init__(
-        self, run: BenchRun, folder: Path, threads: Sequence[int], backlog: Backlog, budget: Budget
+        self,
+        run: BenchRun,
+        folder: Path,
+        devices: Sequence[Device],
+        backlog: Backlog,
+        budget: Budget,
     ) -> None:
         self._run, self._folder, self._budget = run, folder, budget
-        self._threads, self._backlog = threads, backlog
+        self._place, self._threads = devices[0].name, [each.threads for each in devices]
+        self._backlog = backlog
         self._say, self._add = run.progress.part, run.report.add
         self._tokens: int = run.options["tokens"]
 
@@ -68,8 +76,10 @@ class OriginalPart:
         mixed: dict[Precision, Pace] = {}
         side = self._load(Precision.FP32)
         one, waited = self._one(side)
-        for place, precision in enumerate(Precision):
-            budget = self._budget.part(1 / (len(Precision) - place), most=self._budget.seconds)
+        # torch's dynamic quantisation has no kernels for CUDA.
+        precisions = [each for each in Precision if self._place == CPU or each != Precision.INT8]
+        for place, precision in enumerate(precisions):
+            budget = self._budget.part(1 / (len(precisions) - place), most=self._budget.seconds)
             if precision is not Precision.FP32:
                 side = self._load(precision)
             best[precision] = pace = self._best(side, precision, budget)
@@ -83,7 +93,7 @@ class OriginalPart:
         from tts.engines.chattts.bench.original import OriginalSide
 
         self._say(f"loading the original, {precision}")
-        side = OriginalSide(self._folder, precision)
+        side = OriginalSide(self._folder, precision, self._place)
         side.speak(texts_of(1), 2)
         return side
 
@@ -95,9 +105,15 @@ class OriginalPart:
         pace = side.speak(texts_of(1), self._tokens, seconds / 2)
         self._add_pace("original fp32, infer, one after another", pace)
         self._say("the original: first audio")
-        waited = side.first_audio(SHORT[0], STREAMED_TOKENS)
+        waited = min(self._waits(side))
         self._add("original fp32, infer(stream=True), first audio", waited * MS, "ms")
         return pace, waited
+
+    def _waits(self, side: "OriginalSide") -> Iterator[float]:
+        """Seconds until the first streamed samples, with each number of threads."""
+        for threads in self._threads:
+            side.threads = threads
+            yield side.first_audio(SHORT[0], STREAMED_TOKENS)
 
     def _best(self, side: "OriginalSide", precision: "Precision", budget: Budget) -> "Pace":
         self._say(f"the original, {precision}: which batch is its best")

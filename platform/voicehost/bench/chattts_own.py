@@ -6,16 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tts.engine.request import Profile
+from tts.engines.base import Device
+from tts.engines.devices import CPU
 from voicehost.bench.base import BenchRun
 from voicehost.bench.budget import Budget
 from voicehost.bench.chattts_texts import STATIC, Backlog, texts_of
 from voicehost.bench.figures import median, percentile
+from voicehost.bench.gpu import gpu_use
 
 if TYPE_CHECKING:
     from tts.engines.chattts.bench.ours import OwnSide
     from tts.engines.chattts.bench.pace import Pace
 
-BATCHES = (1, 4, 8, STATIC)
+BATCHES, CUDA_BATCHES = (1, 4, 8, STATIC), (1, 8, 32, 64)
 WARM_UP_TOKENS, TRIAL_SECONDS = 16, 4.0
 """What it takes to see which number of threads is faster."""
 MIXED_SHARE = 0.3
@@ -25,15 +28,15 @@ MS = 1000.0
 
 @dataclass(frozen=True, slots=True)
 class ProfilePaces:
-    """`batches`: as many as `BATCHES`. `mixed`: texts of different lengths, `whole` or cut short.
+    """`batches`: from the smallest on. `mixed`: texts of different lengths, `whole` or cut short.
 
-    `threads`: how many were faster.
+    `device`: with the number of threads that was the faster.
     """
 
     batches: tuple["Pace", ...]
     mixed: "Pace"
     whole: bool
-    threads: int
+    device: Device
 
     @property
     def gpt(self) -> float:
@@ -55,50 +58,54 @@ class OwnPart:
     """Our part of a run."""
 
     def __init__(
-        self, run: BenchRun, folder: Path, threads: Sequence[int], backlog: Backlog
+        self, run: BenchRun, folder: Path, devices: Sequence[Device], backlog: Backlog
     ) -> None:
         self._run, self._folder = run, folder
-        self._threads, self._backlog = threads, backlog
+        self._devices, self._backlog = devices, backlog
+        self._batches = BATCHES if devices[0].name == CPU else CUDA_BATCHES
         self._say = run.progress.part
         self._tokens: int = run.options["tokens"]
 
     def run(self, profile: Profile, budget: Budget) -> ProfilePaces:
         """Measure the profile at every batch, and at mixed lengths."""
         self._say(f"loading {profile}")
-        side, threads = self._load(profile)
+        side, device = self._load(profile)
         try:
             mixed_seconds = MIXED_SHARE * budget.left
             paces = []
-            for place, rows in enumerate(BATCHES):
+            for place, rows in enumerate(self._batches):
                 self._say(f"{profile} x{rows}")
-                seconds = (budget.left - mixed_seconds) / (len(BATCHES) - place)
-                pace = side.speak(texts_of(rows), self._tokens, max(seconds, 0.0))
+                seconds = (budget.left - mixed_seconds) / (len(self._batches) - place)
+                with gpu_use(device.name) as use:
+                    pace = side.speak(texts_of(rows), self._tokens, max(seconds, 0.0))
                 self._add(f"{profile} x{rows}", pace)
+                if use.mean is not None:
+                    self._run.report.add(f"{profile} x{rows}, GPU utilisation", use.mean, "%")
                 paces.append(pace)
             mixed = self._mixed(side, profile, mixed_seconds)
         finally:
             side.close()
         whole = mixed.tokens == sum(self._backlog.lengths)
-        return ProfilePaces(tuple(paces), mixed, whole, threads)
+        return ProfilePaces(tuple(paces), mixed, whole, device)
 
-    def _load(self, profile: Profile) -> "tuple[OwnSide, int]":
-        """Our side with the better number of threads."""
+    def _load(self, profile: Profile) -> "tuple[OwnSide, Device]":
+        """Our side, on the device with the better number of threads."""
         from tts.engines.chattts.bench.ours import OwnSide
         from tts.engines.chattts.manifest import chattts_manifest
         from tts.engines.shards import LocalShards
 
         shards = LocalShards(chattts_manifest(self._folder).shards)
-        tried: list[tuple[float, OwnSide, int]] = []
-        for threads in self._threads:
-            side = OwnSide(shards, profile, threads, STATIC)
+        tried: list[tuple[float, OwnSide, Device]] = []
+        for device in self._devices:
+            side = OwnSide(shards, profile, device, max(self._batches))
             side.speak(texts_of(2), 2)
             pace = side.speak(texts_of(STATIC), WARM_UP_TOKENS, TRIAL_SECONDS)
-            tried.append((pace.tokens_per_second, side, threads))
+            tried.append((pace.tokens_per_second, side, device))
         tried.sort(key=lambda each: each[0])
         for _, slower, _ in tried[:-1]:
             slower.close()
-        _, faster, threads = tried[-1]
-        return faster, threads
+        _, faster, device = tried[-1]
+        return faster, device
 
     def _mixed(self, side: "OwnSide", profile: Profile, seconds: float) -> "Pace":
         self._say(f"{profile}, mixed lengths")

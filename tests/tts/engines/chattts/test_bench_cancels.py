@@ -7,7 +7,7 @@ import pytest
 
 from tts.engine.errors import SynthesisFailed
 from tts.engine.request import Profile
-from tts.engines.base import Utterance
+from tts.engines.base import Device, Utterance
 from tts.engines.chattts.bench import cancels
 from tts.engines.chattts.bench.cancels import (
     FIRST,
@@ -20,6 +20,7 @@ from tts.engines.chattts.bench.cancels import (
 from tts.engines.chattts.bench.memory import Memory, engine_load
 from voicehost.bench.texts import SHORT
 
+CPU = Device("cpu", 1)
 COUNT = 40
 LEAK = 1 << 19
 
@@ -55,7 +56,7 @@ class Failing(StatefulEngine):
 
 
 def cancel(engine: StatefulEngine, folder: Path, count: int) -> Left:
-    run = Cancels(engine_load(engine, folder, Profile.REALTIME, 1), Profile.REALTIME, SHORT)
+    run = Cancels(engine_load(engine, folder, Profile.REALTIME, CPU), Profile.REALTIME, SHORT)
     before = Memory.read()
     run.run(count)
     left = run.left(Memory.read().anonymous - before.anonymous)
@@ -65,7 +66,7 @@ def cancel(engine: StatefulEngine, folder: Path, count: int) -> Left:
 
 @pytest.mark.parametrize("profile", [Profile.REALTIME, Profile.HQ])
 def test_nothing_is_left(chattts_tiny: Path, profile: Profile) -> None:
-    left = cancels_measure(chattts_tiny, profile, 1, SHORT, COUNT)
+    left = cancels_measure(chattts_tiny, profile, CPU, SHORT, COUNT)
     assert left.cancelled == dict.fromkeys(State, COUNT // len(State))
     assert (left.slots, left.rows, left.utterances, left.requests) == (0, 0, 0, False)
     assert left.growth < 4 << 20

@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 import torch
 
+from tts.engines.base import Device
 from tts.engines.chattts.backend import Precision
 from tts.engines.chattts.bench import ceiling
 from tts.engines.chattts.bench.ceiling import (
@@ -18,6 +19,7 @@ from tts.engines.chattts.bench.ceiling import (
 from tts.engines.chattts.bench.context import Case
 from tts.engines.chattts.config import GptConfig
 
+CPU = Device("cpu", 1)
 CONFIG = GptConfig(layers=3, hidden=4, heads=2, intermediate=8, audio_tokens=5, codebooks=2)
 CASE = Case(rows=2, context=10)
 FAST = 1e30
@@ -64,8 +66,8 @@ def test_products_of_many_rows_raise_the_ceiling_only_where_they_are_faster() ->
 @pytest.mark.parametrize("precision", Precision)
 def test_this_machine_is_measured(precision: Precision) -> None:
     threads = torch.get_num_threads()
-    bandwidth = bandwidth_measure(1, 1 << 22)
-    limits = ceiling_measure(CONFIG, precision, (2,), 1, bandwidth)
+    bandwidth = bandwidth_measure(CPU, 1 << 22)
+    limits = ceiling_measure(CONFIG, precision, (2,), CPU, bandwidth)
     assert {rows for _, rows in limits.rates} == {2, MANY_ROWS}
     assert {matrix for matrix, _ in limits.rates} == set(matrices(CONFIG, precision))
     assert min(limits.rates.values()) > 0
@@ -79,4 +81,4 @@ def test_products_that_a_machine_has_not_are_left_out(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(torch, "_int_mm", missing)
     monkeypatch.setattr(ceiling._Quantised, "__call__", missing)
-    assert min(ceiling_measure(CONFIG, Precision.INT8, (2,), 1, 1.0).rates.values()) > 0
+    assert min(ceiling_measure(CONFIG, Precision.INT8, (2,), CPU, 1.0).rates.values()) > 0

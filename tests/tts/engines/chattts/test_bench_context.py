@@ -5,10 +5,13 @@ from pathlib import Path
 import pytest
 
 from tts.engine.request import Profile
+from tts.engines.base import Device
 from tts.engines.chattts.bench import context
 from tts.engines.chattts.bench.context import Case, DecodeStep, increase
 from tts.engines.chattts.manifest import chattts_manifest
 from tts.engines.shards import LocalShards
+
+CPU = Device("cpu", 1)
 
 
 def test_increase_is_over_the_shortest_context() -> None:
@@ -19,7 +22,7 @@ def test_increase_is_over_the_shortest_context() -> None:
 
 @pytest.mark.parametrize("profile", Profile)
 def test_steps_of_every_case_are_timed(chattts_tiny: Path, profile: Profile) -> None:
-    step = DecodeStep(LocalShards(chattts_manifest(chattts_tiny).shards), profile, 1, 4)
+    step = DecodeStep(LocalShards(chattts_manifest(chattts_tiny).shards), profile, CPU, 4)
     found = step.seconds([Case(2, 50), Case(4, context.CONTEXTS[-1])], 0.0)
     assert all(0 < seconds < 10 for seconds in found)
     # Keys and values of a byte each at least; pages that are not full count too.
@@ -30,7 +33,7 @@ def test_steps_of_every_case_are_timed(chattts_tiny: Path, profile: Profile) -> 
 def test_the_least_of_several_rounds_counts(
     chattts_tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    step = DecodeStep(LocalShards(chattts_manifest(chattts_tiny).shards), Profile.HQ, 1, 2)
+    step = DecodeStep(LocalShards(chattts_manifest(chattts_tiny).shards), Profile.HQ, CPU, 2)
     times = iter([0.0, 0.0, 5.0, 9.0, 3.0, 8.0, 4.0, 7.0])
     monkeypatch.setattr(DecodeStep, "_step", lambda self, case: next(times))
     assert step.seconds([Case(1, 50), Case(2, 50)], 0.0) == [3.0, 7.0]

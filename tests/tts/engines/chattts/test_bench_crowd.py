@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tts.engine.request import Profile
+from tts.engines.base import Device
 from tts.engines.chattts.bench import crowd
 from tts.engines.chattts.bench.crowd import (
     MOST_STREAMS,
@@ -19,6 +20,7 @@ from tts.engines.chattts.bench.crowd import (
 from tts.engines.chattts.manifest import chattts_manifest
 from tts.engines.shards import LocalShards
 
+CPU = Device("cpu", 1)
 TEXTS = ["the train leaves", "in six minutes from platform four"]
 TOKENS = 40
 
@@ -75,7 +77,7 @@ def test_one_late_window_is_enough(late: float, whole: bool) -> None:
 @pytest.fixture
 def tiny(chattts_tiny: Path) -> Iterator[Crowd]:
     shards = LocalShards(chattts_manifest(chattts_tiny).shards)
-    made = Crowd(shards, Profile.REALTIME, 1, TOKENS)
+    made = Crowd(shards, Profile.REALTIME, CPU, TOKENS)
     yield made
     made.close()
 

@@ -7,8 +7,11 @@ import pytest
 
 from tts.engine.errors import VersionUnavailable
 from tts.engine.request import Profile
+from tts.engines.base import Device
 from tts.engines.chattts.bench.memory import Memory, apart, loaded_measure
 from tts.engines.chattts.profile import PROFILES
+
+CPU = Device("cpu", 1)
 
 
 def die() -> None:
@@ -16,7 +19,7 @@ def die() -> None:
 
 
 def test_a_loaded_profile(chattts_tiny: Path) -> None:
-    found = apart(loaded_measure, chattts_tiny, Profile.REALTIME, 1)
+    found = apart(loaded_measure, chattts_tiny, Profile.REALTIME, CPU)
     assert found.slots == PROFILES[Profile.REALTIME].cache.slots
     assert found.slot > 0
     # The cache is touched when it is made.
@@ -26,7 +29,7 @@ def test_a_loaded_profile(chattts_tiny: Path) -> None:
 
 def test_no_checkpoint(tmp_path: Path) -> None:
     with pytest.raises(VersionUnavailable):
-        apart(loaded_measure, tmp_path, Profile.REALTIME, 1)
+        apart(loaded_measure, tmp_path, Profile.REALTIME, CPU)
 
 
 def test_a_process_that_was_killed() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tts.engine.request import Profile
+from tts.engines.base import Device
 from tts.engines.chattts.backend import Precision
 from tts.engines.chattts.bench.original import OriginalSide
 from tts.engines.chattts.bench.ours import OwnSide
@@ -12,12 +13,13 @@ from tts.engines.chattts.bench.pace import Pace
 from tts.engines.chattts.manifest import chattts_manifest
 from tts.engines.shards import LocalShards
 
+CPU = Device("cpu", 1)
 TEXTS = ["the train leaves", "in six minutes from platform four", "turn left"]
 
 
 @pytest.mark.parametrize("profile", Profile)
 def test_our_side(chattts_tiny_ending: Path, profile: Profile) -> None:
-    side = OwnSide(LocalShards(chattts_manifest(chattts_tiny_ending).shards), profile, 1, 3)
+    side = OwnSide(LocalShards(chattts_manifest(chattts_tiny_ending).shards), profile, CPU, 3)
     pace = side.speak(TEXTS, 50)
     assert (pace.rows, pace.tokens) == (3, 150)
     assert len(pace.first_audio) == 3
@@ -31,7 +33,7 @@ def test_our_side(chattts_tiny_ending: Path, profile: Profile) -> None:
 
 def test_texts_beyond_the_slots_wait(chattts_tiny_ending: Path) -> None:
     shards = LocalShards(chattts_manifest(chattts_tiny_ending).shards)
-    side = OwnSide(shards, Profile.REALTIME, 1, 2)
+    side = OwnSide(shards, Profile.REALTIME, CPU, 2)
     pace = side.speak_lengths(TEXTS, [60, 20, 10])
     assert pace.tokens == 90
     # The third takes the place of the second while the first goes on.

@@ -15,7 +15,7 @@ from tts.engine.errors import SynthesisFailed
 from tts.engine.event import AudioChunk, EngineEvent, FinishReason, SpeechFinished
 from tts.engine.observer import NullObserver
 from tts.engine.request import Priority, Profile, SpeechRequest, VoicePart, VoiceSpec
-from tts.engines.base import SynthesisParams, Utterance
+from tts.engines.base import Device, SynthesisParams, Utterance
 from tts.engines.chattts.bench.memory import Memory, WatchedEngine, engine_load
 from tts.engines.chattts.speaker import embedding_bytes
 from tts.engines.chattts.voice import Embedding, material_pack
@@ -193,10 +193,10 @@ class Cancels:
 
 
 def cancels_measure(
-    folder: Path, profile: Profile, threads: int, texts: Sequence[str], cancels: int = CANCELS
+    folder: Path, profile: Profile, device: Device, texts: Sequence[str], cancels: int = CANCELS
 ) -> Left:
     """Cancel in this process and look what is left; raises SynthesisFailed."""
-    engine = engine_load(StatefulEngine(), folder, profile, threads)
+    engine = engine_load(StatefulEngine(), folder, profile, device)
     run = Cancels(engine, profile, texts)
     run.run(FIRST)
     before = Memory.read()

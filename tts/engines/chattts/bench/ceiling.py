@@ -9,10 +9,12 @@ from time import perf_counter
 import torch
 from torch import Tensor
 
+from tts.engines.base import Device
 from tts.engines.chattts.backend import Precision
 from tts.engines.chattts.bench.context import Case
 from tts.engines.chattts.compute import torch_threads
 from tts.engines.chattts.config import GptConfig
+from tts.engines.devices import CPU, device_find
 
 MEMORY_BYTES = 1 << 29
 """Many times what the caches hold."""
@@ -21,6 +23,8 @@ MANY_ROWS = 256
 _TRIES = 5
 _READING_SECONDS, _PRODUCT_SECONDS = 0.5, 0.04
 """For how long each is tried, since other processes only ever take time away."""
+_LAUNCHES = 20
+"""Calls that a CUDA device is given at once."""
 _HOPELESS = 8.0
 """Times as slow as the fastest, at few rows, from which on a product is not tried again."""
 _VALUE_BYTES = {Precision.FP32: 4, Precision.BF16: 2, Precision.INT8: 1}
@@ -98,77 +102,96 @@ class Ceiling:
         return max(rate for (other, _), rate in self.rates.items() if other == matrix)
 
 
-def bandwidth_measure(threads: int, size: int = MEMORY_BYTES) -> float:
-    """Bytes a second that `threads` read together: sums over more than the caches hold."""
-    memory = torch.ones(size // 4)
-    with torch_threads(threads):
-        return memory.nbytes / _best(memory.sum, _TRIES, _READING_SECONDS)
+def bandwidth_measure(device: Device, size: int = MEMORY_BYTES) -> float:
+    """Bytes a second that the device reads: sums over more than the caches hold."""
+    place = device_find(device.name)
+    memory = torch.ones(size // 4, device=place)
+    with torch_threads(device.threads):
+        return memory.nbytes / _best(memory.sum, place, _TRIES, _READING_SECONDS)
 
 
 def ceiling_measure(
-    config: GptConfig, precision: Precision, rows: tuple[int, ...], threads: int, bandwidth: float
+    config: GptConfig, precision: Precision, rows: tuple[int, ...], device: Device, bandwidth: float
 ) -> Ceiling:
     """The best of torch's products by each matrix, each with its weight in the caches if it fits.
 
     What a narrower format's values can be multiplied in counts too: where the machine does not
-    multiply bfloat16 itself, float32 is its way to do it. One thread is tried as well: where
-    several lose their time to other processes, the ceiling would be too low, and the share
+    multiply bfloat16 itself, float32 is its way to do it. On a CPU one thread is tried as well:
+    where several lose their time to other processes, the ceiling would be too low, and the share
     of it too high.
     """
+    place = device_find(device.name)
+    threads = sorted({1, device.threads}) if place.type == CPU else [device.threads]
     with torch.inference_mode(), warnings.catch_warnings():
         # torch says of its quantised products that they will be replaced.
         warnings.simplefilter("ignore")
         rates = {
             (matrix, count): rate
             for matrix in matrices(config, precision)
-            for count, rate in _rates(matrix, rows, sorted({1, threads})).items()
+            for count, rate in _rates(matrix, rows, place, threads).items()
         }
         floats = [rate for (matrix, _), rate in rates.items() if matrix.precision is Precision.FP32]
     return Ceiling(bandwidth, rates, max(floats))
 
 
-def _rates(matrix: Matrix, rows: tuple[int, ...], threads: list[int]) -> dict[int, float]:
+def _rates(
+    matrix: Matrix, rows: tuple[int, ...], place: torch.device, threads: list[int]
+) -> dict[int, float]:
     """Operations a second by the number of rows."""
     found: dict[int, float] = {}
     names: set[str] | None = None
     for count in (*rows, MANY_ROWS):
         speeds = {
             name: matrix.operations(count) / seconds
-            for name, product in _products(matrix, count)
+            for name, product in _products(matrix, count, place)
             if names is None or name in names
-            for seconds in _tried(product, threads)
+            for seconds in _tried(product, place, threads)
         }
         found[count] = best = max(speeds.values())
         names = {name for name, speed in speeds.items() if _HOPELESS * speed > best}
     return found
 
 
-def _tried(product: Product, threads: list[int]) -> list[float]:
+def _tried(product: Product, place: torch.device, threads: list[int]) -> list[float]:
     """The least seconds it takes; none where this machine or this torch does not have it."""
     found = []
     try:
         for count in threads:
             with torch_threads(count):
-                found.append(_best(product, _TRIES, _PRODUCT_SECONDS))
+                found.append(_best(product, place, _TRIES, _PRODUCT_SECONDS))
     except (AttributeError, NotImplementedError, RuntimeError):
         return []
     return [min(found)]
 
 
-def _best(product: Product, tries: int, seconds: float) -> float:
+def _best(product: Product, place: torch.device, tries: int, seconds: float) -> float:
+    """The least seconds of a call; on a CUDA device, of a call among some that it is given at once.
+
+    One alone would be the time of launching it, which a step's graph does not have.
+    """
+    calls = _LAUNCHES if place.type == "cuda" else 1
     product()
+    _finished(place)
     found, end, count = float("inf"), perf_counter() + seconds, 0
     while count < tries or perf_counter() < end:
         began = perf_counter()
-        product()
-        found = min(found, perf_counter() - began)
+        for _ in range(calls):
+            product()
+        _finished(place)
+        found = min(found, (perf_counter() - began) / calls)
         count += 1
     return found
 
 
-def _products(matrix: Matrix, rows: int) -> Iterator[tuple[str, Product]]:
+def _finished(place: torch.device) -> None:
+    if place.type == "cuda":
+        torch.cuda.synchronize(place)
+
+
+def _products(matrix: Matrix, rows: int, place: torch.device) -> Iterator[tuple[str, Product]]:
     """Ways to multiply `rows` by the matrix, the precision's own and those that hold its values."""
-    x, weight = torch.randn(rows, matrix.inputs), torch.randn(matrix.outputs, matrix.inputs)
+    x = torch.randn(rows, matrix.inputs, device=place)
+    weight = torch.randn(matrix.outputs, matrix.inputs, device=place)
     yield from _both(x, weight, "float32")
     if matrix.precision is not Precision.FP32:
         yield from _both(x.bfloat16(), weight.bfloat16(), "bfloat16")

@@ -12,7 +12,7 @@ from tts.engines.base import Device, Shards
 from tts.engines.chattts.backend import CacheShape
 from tts.engines.chattts.backends import backend_create
 from tts.engines.chattts.config_json import config_from_json
-from tts.engines.chattts.profile import PROFILES
+from tts.engines.chattts.profile import profile_settings
 
 CONTEXTS = (50, 100, 200, 400, 800)
 """Tokens that each row attends to."""
@@ -33,12 +33,11 @@ class Case:
 class DecodeStep:
     """A profile's decoder with room for `rows` utterances; sampling is no part of a step."""
 
-    def __init__(self, shards: Shards, profile: Profile, threads: int, rows: int) -> None:
+    def __init__(self, shards: Shards, profile: Profile, device: Device, rows: int) -> None:
         """Load; raises VersionUnavailable, MemoryError."""
-        self.precision = PROFILES[profile].precision
+        self.precision = profile_settings(profile, device).precision
         self.config = config_from_json(json.loads(shards.read("config"))).gpt
         cache = CacheShape(rows, POSITIONS)
-        device = Device("cpu", threads)
         self._backend = backend_create(shards, self.config, cache, self.precision, device)
         random = np.random.default_rng(_SEED)
         self._inputs = random.standard_normal((rows, self.config.hidden), np.float32)

@@ -16,7 +16,7 @@ from tts.engines.chattts.config_json import config_from_json
 from tts.engines.chattts.decoding import AudioDecoding
 from tts.engines.chattts.generation import Generation, Kind, Prompt
 from tts.engines.chattts.loop import StepLoop
-from tts.engines.chattts.profile import PROFILES
+from tts.engines.chattts.profile import profile_settings
 from tts.engines.chattts.random_stream import StreamKey
 from tts.engines.chattts.speech import Take
 from tts.engines.chattts.tokens import Vocabulary
@@ -93,17 +93,18 @@ class _Clock:
 class Crowd:
     """One profile's step loop and vocoder, with a slot for each of `MOST_STREAMS` listeners."""
 
-    def __init__(self, shards: Shards, profile: Profile, threads: int, tokens: int) -> None:
+    def __init__(self, shards: Shards, profile: Profile, device: Device, tokens: int) -> None:
         """Load; every utterance has `tokens`. Raises VersionUnavailable, MemoryError."""
-        settings = PROFILES[profile]
+        settings = profile_settings(profile, device)
         model = config_from_json(json.loads(shards.read("config")))
         self._config, self._tokens, self._plan = model.gpt, tokens, settings.windows
         self._vocabulary = Vocabulary.read(shards.read("tokenizer"))
         self._tables = embeddings(model.gpt, shards.read("embed"))
-        device = Device("cpu", threads)
         cache = CacheShape(MOST_STREAMS, tokens + _PROMPT_TOKENS)
         self._backend = backend_create(shards, model.gpt, cache, settings.precision, device)
-        self._vocoder = Vocoder.load(shards, model, device, settings.vocoder)
+        self._vocoder = Vocoder.load(
+            shards, model, device, settings.vocoder, settings.vocoder_group
+        )
 
     @property
     def length(self) -> float:

@@ -13,8 +13,10 @@ from typing import ParamSpec, Self, TypeVar
 from tts.engine.errors import VersionUnavailable
 from tts.engine.request import Profile
 from tts.engines.base import Device
+from tts.engines.chattts.device_memory import memory_reserved
 from tts.engines.chattts.engine import ChatTtsEngine
 from tts.engines.chattts.manifest import chattts_manifest
+from tts.engines.devices import device_find
 from tts.engines.shards import LocalShards
 
 P = ParamSpec("P")
@@ -52,13 +54,14 @@ class Memory:
 class Loaded:
     """Memory of a process `before` and `after` it loaded a profile; `slot` is a slot's, in bytes.
 
-    `slots` is how many there are.
+    `slots` is how many there are, `reserved` what is held of a CUDA device; 0 on the CPU.
     """
 
     before: Memory
     after: Memory
     slots: int
     slot: int
+    reserved: int = 0
 
 
 class WatchedEngine(ChatTtsEngine):
@@ -90,19 +93,20 @@ class WatchedEngine(ChatTtsEngine):
         return len(self._speeches) + len(self._refining)
 
 
-def engine_load(engine: E, folder: Path, profile: Profile, threads: int) -> E:
+def engine_load(engine: E, folder: Path, profile: Profile, device: Device) -> E:
     """Have an engine load as a worker does; returns it. Raises VersionUnavailable."""
     shards = LocalShards(chattts_manifest(folder).shards)
-    engine.load(shards, Device("cpu", threads), profile, _nothing)
+    engine.load(shards, device, profile, _nothing)
     return engine
 
 
-def loaded_measure(folder: Path, profile: Profile, threads: int) -> Loaded:
+def loaded_measure(folder: Path, profile: Profile, device: Device) -> Loaded:
     """Load a profile into this process and look."""
     before = Memory.read()
-    engine = engine_load(WatchedEngine(), folder, profile, threads)
+    engine = engine_load(WatchedEngine(), folder, profile, device)
     after = Memory.read()
-    loaded = Loaded(before, after, engine.slots, engine.slot_bytes)
+    reserved = memory_reserved(device_find(device.name))
+    loaded = Loaded(before, after, engine.slots, engine.slot_bytes, reserved)
     engine.close()
     return loaded
 

@@ -23,6 +23,7 @@ from tts.engines.chattts.bench.pace import Pace
 from tts.engines.chattts.checkpoint import Checkpoint
 from tts.engines.chattts.compute import torch_threads
 from tts.engines.chattts.config import ConvConfig, ModelConfig
+from tts.engines.devices import CPU, device_find
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +36,11 @@ class OriginalSide:
     """
 
     def __init__(
-        self, folder: Path, precision: Precision = Precision.FP32, threads: int = 1
+        self,
+        folder: Path,
+        precision: Precision = Precision.FP32,
+        device: str = CPU,
+        threads: int = 1,
     ) -> None:
         """Load the checkpoint in `folder`; raises VersionUnavailable, ImportError."""
         checkpoint = Checkpoint.open(folder)
@@ -54,7 +59,7 @@ class OriginalSide:
                 embed_path=str(asset / layout.EMBED),
                 decoder_ckpt_path=str(asset / layout.DECODER),
                 tokenizer_path=str(asset / "tokenizer"),
-                device=torch.device("cpu"),
+                device=device_find(device),
             )
             self._chat.gpt.gpt = _converted(self._chat.gpt.gpt, precision)
 

@@ -14,7 +14,7 @@ from tts.engines.chattts.config_json import config_from_json
 from tts.engines.chattts.decoding import AudioDecoding
 from tts.engines.chattts.generation import Generation, Kind, Prompt, RowStep
 from tts.engines.chattts.loop import StepLoop
-from tts.engines.chattts.profile import PROFILES
+from tts.engines.chattts.profile import profile_settings
 from tts.engines.chattts.random_stream import StreamKey
 from tts.engines.chattts.speech import Take
 from tts.engines.chattts.tokens import Vocabulary
@@ -29,17 +29,18 @@ SPEED = "speed_5"
 class OwnSide:
     """One profile's precisions and windows; every utterance is spoken once, as it is."""
 
-    def __init__(self, shards: Shards, profile: Profile, threads: int, most_rows: int) -> None:
+    def __init__(self, shards: Shards, profile: Profile, device: Device, most_rows: int) -> None:
         """Load; raises VersionUnavailable, MemoryError."""
-        self._settings = settings = PROFILES[profile]
+        self._settings = settings = profile_settings(profile, device)
         model = config_from_json(json.loads(shards.read("config")))
         self._config = model.gpt
         self._vocabulary = Vocabulary.read(shards.read("tokenizer"))
         self._tables = embeddings(model.gpt, shards.read("embed"))
         cache = CacheShape(most_rows, settings.cache.positions)
-        device = Device("cpu", threads)
         self._backend = backend_create(shards, model.gpt, cache, settings.precision, device)
-        self._vocoder = Vocoder.load(shards, model, device, settings.vocoder)
+        self._vocoder = Vocoder.load(
+            shards, model, device, settings.vocoder, settings.vocoder_group
+        )
 
     def speak(self, texts: Sequence[str], tokens: int, seconds: float = math.inf) -> Pace:
         """Speak the texts together, `tokens` of each; fewer where that takes over `seconds`."""
