@@ -5,6 +5,7 @@ import random
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Collection
+from functools import partial
 from typing import Any
 
 import redis.asyncio
@@ -31,6 +32,7 @@ from tts.gateway.transport import (
     StreamReader,
     StreamWriter,
     client_derive,
+    run_again,
     stream_create,
     tasks_end,
 )
@@ -91,9 +93,12 @@ class RedisGateway:
         reader = StreamReader(self._client, self._replies, self._message)
         first = asyncio.Event()
         self._tasks = [
-            asyncio.create_task(reader.run(), name="gateway-reader"),
-            asyncio.create_task(self._writer.run(), name="gateway-writer"),
-            asyncio.create_task(self._watch(first), name="gateway-watch"),
+            asyncio.create_task(run_again(name, part), name=name)
+            for name, part in (
+                ("gateway-reader", reader.run),
+                ("gateway-writer", self._writer.run),
+                ("gateway-watch", partial(self._watch, first)),
+            )
         ]
         try:
             async with asyncio.timeout(COMMAND_TIMEOUT):

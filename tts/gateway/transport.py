@@ -8,7 +8,7 @@ that is gone says so instead of making a stream that nobody reads.
 import asyncio
 import random
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
 import redis.asyncio
@@ -95,6 +95,21 @@ class Backoff:
         delay = self._delay * random.uniform(0.5, 1.0)  # noqa: S311 - jitter, not a secret
         self._delay = min(self._delay * 2, BACKOFF_MOST)
         await asyncio.sleep(delay)
+
+
+async def run_again(name: str, part: Callable[[], Awaitable[None]]) -> None:
+    """Run a part of a process for good: one that fails is logged, and begins again.
+
+    For what nobody foresaw. Without it the others would go on, and every request would wait for
+    what no longer runs.
+    """
+    backoff = Backoff()
+    while True:
+        try:
+            return await part()
+        except Exception as error:  # noqa: BLE001 - logged, and tried again
+            log.error("part_failed", part=name, trace=trace_of(error))
+        await backoff.wait()
 
 
 class StreamReader:
