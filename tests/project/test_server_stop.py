@@ -6,12 +6,26 @@ import time
 import httpx
 import pytest
 
-from tests.project.server_process import request_bytes, server_running
+from tests.project.server_app import LARGE
+from tests.project.server_process import Server, request_bytes, server_running
 
 
 def ask_until_refused(url: str) -> None:
     while True:
         httpx.get(url)
+
+
+def until_sent(server: Server) -> None:
+    """Wait until the application is done with a response that nobody has read."""
+    while not server.stats()["events"]:
+        pass
+
+
+def read_all(client: socket.socket) -> bytes:
+    answer = b""
+    while piece := client.recv(65_536):
+        answer += piece
+    return answer
 
 
 def test_running_stream_finishes() -> None:
@@ -27,6 +41,51 @@ def test_running_stream_finishes() -> None:
         assert server.process.wait(5) == 0
         with pytest.raises(httpx.ConnectError):
             httpx.get(server.url)
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_finished_response_is_read_to_its_end_by_a_slow_reader(version: str) -> None:
+    with (
+        server_running(grace=30.0) as server,
+        server.connect(receive_buffer=4_096) as client,
+    ):
+        client.sendall(request_bytes("/large", version=version))
+        until_sent(server)
+        server.terminate()
+        with pytest.raises(httpx.ConnectError):
+            ask_until_refused(server.url)
+        head, _, body = read_all(client).partition(b"\r\n\r\n")
+        assert head.startswith(f"HTTP/{version} 200".encode())
+        assert body.count(b"\0") == LARGE
+        assert server.process.wait(5) == 0
+
+
+def test_finished_response_that_is_unread_does_not_outlast_the_grace() -> None:
+    with server_running(grace=0.3) as server, server.connect(receive_buffer=4_096) as client:
+        client.sendall(request_bytes("/large"))
+        until_sent(server)
+        server.terminate()
+        assert server.process.wait(5) == 0
+        assert not read_all(client).endswith(b"0\r\n\r\n")
+
+
+def test_finished_response_without_chunks_is_reset_when_the_grace_is_over() -> None:
+    with server_running(grace=0.3) as server, server.connect(receive_buffer=4_096) as client:
+        client.sendall(request_bytes("/large", version="1.0"))
+        until_sent(server)
+        server.terminate()
+        assert server.process.wait(5) == 0
+        with pytest.raises(ConnectionResetError):
+            read_all(client)
+
+
+def test_reader_who_leaves_does_not_hold_the_stop_up() -> None:
+    with server_running(grace=60.0) as server:
+        with server.connect(receive_buffer=4_096) as client:
+            client.sendall(request_bytes("/large"))
+            until_sent(server)
+            server.terminate()
+        assert server.process.wait(5) == 0
 
 
 def test_idle_connection_does_not_hold_the_stop_up() -> None:

@@ -3,7 +3,6 @@
 import json
 import socket
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
 from daphne.http_protocol import HTTPFactory, WebRequest
 from twisted.internet.protocol import connectionDone
@@ -26,6 +25,8 @@ class WebChannel(HTTPChannel):
     """
 
     _deadline: Any = None
+    cut_shows = True
+    """Whether a client sees by the bytes it got that its last response was cut short."""
 
     def connectionMade(self) -> None:
         """Set the socket up, and be counted."""
@@ -51,6 +52,7 @@ class WebChannel(HTTPChannel):
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """The connection is over."""
         self._deadline_end()
+        self.factory.channels.discard(self)
         super().connectionLost(reason)  # type: ignore[no-untyped-call]
 
     def _deadline_end(self) -> None:
@@ -63,9 +65,20 @@ class WebChannel(HTTPChannel):
         self.forceAbortClient()  # type: ignore[no-untyped-call]
 
     @property
-    def idle(self) -> bool:
-        """Whether the connection is kept alive without a request."""
-        return not self.requests and getattr(self.transport, "protocol", None) is self
+    def live(self) -> bool:
+        """Whether the connection is HTTP's still: a WebSocket takes its transport over."""
+        return getattr(self.transport, "protocol", None) is self
+
+    def end_when_answered(self) -> None:
+        """Take no further request; the connection ends once every byte is written."""
+        self.persistent = False
+        if not self.requests:
+            self.loseConnection()  # type: ignore[no-untyped-call]
+
+    def cut(self) -> None:
+        """End a connection whose client may not have got everything, visibly."""
+        if not self.cut_shows:
+            self.forceAbortClient()  # type: ignore[no-untyped-call]
 
 
 class SpeechRequest(WebRequest):  # type: ignore[misc]
@@ -134,6 +147,9 @@ class SpeechRequest(WebRequest):  # type: ignore[misc]
         if self.producer is not None:
             self.unregisterProducer()
         self.flow.stopProducing()
+        if self.channel is not None:
+            length = self.responseHeaders.hasHeader(b"content-length")
+            self.channel.cut_shows = bool(self.chunked or length)
         super().finish()
 
     def connectionLost(self, reason: Any) -> None:
@@ -176,7 +192,7 @@ class WebFactory(HTTPFactory):  # type: ignore[misc]
     def __init__(self, server: "WebServer") -> None:
         super().__init__(server)
         self.timeOut = server.config.idle_seconds
-        self.channels: WeakSet[WebChannel] = WeakSet()
+        self.channels: set[WebChannel] = set()
 
     def buildProtocol(self, addr: Any) -> Any:
         """A channel that makes our requests."""
@@ -187,11 +203,14 @@ class WebFactory(HTTPFactory):  # type: ignore[misc]
     def log(self, request: Any) -> None:
         """Write no access line: formatting one costs more than it tells."""
 
-    def close_idle(self) -> None:
-        """End the connections that carry no request."""
-        for channel in tuple(self.channels):
-            if channel.idle:
-                channel.loseConnection()  # type: ignore[no-untyped-call]
+    def live(self) -> list[WebChannel]:
+        """The open connections, also those whose response waits to be read."""
+        return [channel for channel in self.channels if channel.live]
+
+    def end_when_answered(self) -> None:
+        """End each connection once what it was asked is answered."""
+        for channel in self.live():
+            channel.end_when_answered()
 
 
 def socket_set_up(transport: Any, server: "WebServer") -> None:

@@ -173,7 +173,7 @@ class WebServer(Server):  # type: ignore[misc]
             for port in self._ports:
                 port.stopListening()
             self._on_drain()
-            self.http_factory.close_idle()
+            self.http_factory.end_when_answered()
             end = twisted_loop.time() + self.config.grace_seconds
             while self._live() and twisted_loop.time() < end:  # noqa: ASYNC110 - Daphne tells of no end
                 await asyncio.sleep(_STOP_POLL_SECONDS)
@@ -181,14 +181,25 @@ class WebServer(Server):  # type: ignore[misc]
             if left:
                 log.warning("web_connections_cut", connections=left)
             await self._end_applications()
+            for channel in self.http_factory.live():
+                channel.cut()
             if self._on_stop is not None:
                 await self._on_stop()
         finally:
             self.stop()
 
     def _live(self) -> int:
-        """How many connections still have something to say."""
-        return sum("disconnected" not in details for details in self.connections.values())
+        """How many connections still have something to say, or have not sent all of it.
+
+        A request is over for Daphne once its last byte is handed to the
+        transport, which may hold it for as long as the client reads slowly. A
+        WebSocket is over when its transport is.
+        """
+        sockets = sum(
+            isinstance(protocol, SpeechWebSocket) and "disconnected" not in details
+            for protocol, details in self.connections.items()
+        )
+        return sockets + len(self.http_factory.live())
 
     async def _end_applications(self) -> None:
         """Cancel what still runs and wait until it has let go."""
