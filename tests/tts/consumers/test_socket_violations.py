@@ -1,0 +1,42 @@
+"""Frames that are no messages of the protocol end a socket, if little else comes."""
+
+from tenants.errors import LimitExceeded
+from tests.tts.consumers.socket_client import connected
+from tests.tts.speech.speech_fakes import Platform
+from tts.consumers.settings import SocketLimits
+
+
+async def test_too_many_errors_are_closed_1008(speech_platform: Platform) -> None:
+    async with connected(speech_platform, limits=SocketLimits(errors=3)) as client:
+        for _ in range(3):
+            await client.send_raw(text_data="{")
+        await client.until("session.closing", reason="too_many_errors")
+        assert await client.close_code() == 1008
+
+
+async def test_good_messages_make_up_for_bad_ones(speech_platform: Platform) -> None:
+    async with connected(speech_platform, limits=SocketLimits(errors=3)) as client:
+        for turn in range(10):
+            await client.send_raw(text_data="{")
+            _, error = await client.until("error")
+            assert (turn, error["fatal"]) == (turn, False)
+            await client.send("ping")
+            await client.until("pong")
+
+
+async def test_refusals_of_well_formed_messages_never_close_the_socket(
+    speech_platform: Platform,
+) -> None:
+    limits = SocketLimits(errors=3, buffer_characters=20)
+    async with connected(speech_platform, limits=limits) as client:
+        for _ in range(10):
+            await client.send("input_text.append", text="x" * 21)
+            _, error = await client.until("error")
+            assert (error["error"]["code"], error["fatal"]) == ("buffer_full", False)
+        speech_platform.limiter.refusal = LimitExceeded(
+            "too many", limit="requests", scope="key", retry_after=3.5
+        )
+        for _ in range(10):
+            await client.send("input_text.append", text="One.")
+            _, error = await client.until("error")
+            assert (error["error"]["code"], error["fatal"]) == ("rate_limit_exceeded", False)
