@@ -2,8 +2,10 @@
 
 import asyncio
 import http
+from collections.abc import Sequence
 
 from voicehost.env import Environment
+from voicehost.hosts import WILDCARDS, host_answered
 from voicehost.installation import credentials_path
 from voicehost.readiness import readiness_ask
 
@@ -11,11 +13,18 @@ READY_TIMEOUT = 90.0
 LOOK_SECONDS = 0.2
 
 
-async def banner(environment: Environment) -> str:
-    """Wait until `/readyz` says yes (at most 90 s), then tell addresses and a curl line."""
-    host = "127.0.0.1" if environment.host in ("0.0.0.0", "::") else environment.host  # noqa: S104
-    ready = await _wait_until_ready(host, environment.port)
-    base = f"http://{f'[{host}]' if ':' in host else host}:{environment.port}"
+async def banner(environment: Environment, allowed_hosts: Sequence[str]) -> str:
+    """Wait until `/readyz` says yes (at most 90 s), then tell addresses and a curl line.
+
+    Where this machine's own address is not in `allowed_hosts`, people come through a
+    proxy to one that is.
+    """
+    address = "127.0.0.1" if environment.host in WILDCARDS else environment.host
+    name = host_answered(address, allowed_hosts)
+    ready = await _wait_until_ready(address, environment.port, name)
+    own = f"[{address}]" if ":" in address else address
+    here = f"http://{own}:{environment.port}"
+    base, behind = (here, "") if name == own else (f"https://{name}", f' -H "Host: {name}"')
     state = "Voicehost is ready." if ready else "Voicehost has started, but cannot speak yet:"
     key = (
         '$(python3 -c "import json; print(json.load(open('
@@ -28,7 +37,7 @@ async def banner(environment: Environment) -> str:
   Health  {base}/readyz
 
 Speak:
-  curl -s {base}/v1/audio/speech -H "Authorization: Bearer {key}" \\
+  curl -s {here}/v1/audio/speech{behind} -H "Authorization: Bearer {key}" \\
     -H "Content-Type: application/json" \\
     -d '{{"model": "tts-1", "voice": "alloy", "input": "Hello, and welcome to Voicehost."}}' \\
     -o hello.mp3
@@ -38,17 +47,17 @@ the first time takes some seconds, while the Chinese voices are loaded.
 """
 
 
-async def _wait_until_ready(host: str, port: int) -> bool:
+async def _wait_until_ready(address: str, port: int, name: str) -> bool:
     try:
         async with asyncio.timeout(READY_TIMEOUT):
             # Another process has no event to wait for.
-            while not await _is_ready(host, port):  # noqa: ASYNC110
+            while not await _is_ready(address, port, name):  # noqa: ASYNC110
                 await asyncio.sleep(LOOK_SECONDS)
     except TimeoutError:
         return False
     return True
 
 
-async def _is_ready(host: str, port: int) -> bool:
-    status, _ = await asyncio.to_thread(readiness_ask, host, port)
+async def _is_ready(address: str, port: int, name: str) -> bool:
+    status, _ = await asyncio.to_thread(readiness_ask, address, port, name=name)
     return status == http.HTTPStatus.OK

@@ -6,7 +6,7 @@ name that only the machine's own network resolves.
 """
 
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 
@@ -14,6 +14,15 @@ from django.http.request import split_domain_port, validate_host
 
 WILDCARDS = ("0.0.0.0", "::")  # noqa: S104 - names of what HOST may be, not an address to bind
 LOCAL_NAMES = ("localhost", ".localhost")
+
+
+def host_answered(address: str, allowed: Sequence[str]) -> str:
+    """A Host that ALLOWED_HOSTS of `allowed` let through: the address' own, else a listed one."""
+    own = f"[{address}]" if ":" in address else address
+    if validate_host(own.lower(), allowed):
+        return own
+    # ".example.com" stands for the bare name too.
+    return next((name.removeprefix(".") for name in allowed), own)
 
 
 @dataclass(frozen=True, slots=True)

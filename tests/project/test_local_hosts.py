@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from voicehost.hosts import LocalHosts
+from voicehost.hosts import LocalHosts, host_answered
 
 LOCAL = ["localhost", "LOCALHOST:8000", "app.localhost", "127.0.0.1:8000", "127.1.2.3", "[::1]"]
 FOREIGN = [
@@ -56,3 +56,17 @@ def test_others_may_be_allowed() -> None:
     assert hosts.includes("a.app.example")
     assert not hosts.includes("a.speech.example")
     assert LocalHosts.of("127.0.0.1", ["*"]).includes("anything.example")
+
+
+@pytest.mark.parametrize(
+    ("address", "allowed", "answered"),
+    [
+        ("127.0.0.1", ["*"], "127.0.0.1"),
+        ("::1", ["*"], "[::1]"),
+        ("127.0.0.1", ["speech.example", "127.0.0.1"], "127.0.0.1"),
+        ("127.0.0.1", ["speech.example", "b.example"], "speech.example"),
+        ("127.0.0.1", [".speech.example"], "speech.example"),
+    ],
+)
+def test_host_to_ask_for(address: str, allowed: list[str], answered: str) -> None:
+    assert host_answered(address, allowed) == answered

@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -17,9 +18,9 @@ async def test_it_tells_the_addresses_and_a_line_that_speaks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     answers = iter([(0, "refused"), (503, "not yet"), (200, "ready")])
-    monkeypatch.setattr(banner, "readiness_ask", lambda host, port: next(answers))
+    monkeypatch.setattr(banner, "readiness_ask", lambda host, port, name: next(answers))
     monkeypatch.setattr(banner, "LOOK_SECONDS", 0.0)
-    text = await banner.banner(environment_read())
+    text = await banner.banner(environment_read(), ["*"])
     assert "Voicehost is ready." in text
     assert "curl -s http://" in text
     # What is printed to be copied is answered at once, also by a platform that has just started.
@@ -28,12 +29,27 @@ async def test_it_tells_the_addresses_and_a_line_that_speaks(
     assert list(answers) == []
 
 
+async def test_it_asks_for_a_host_that_production_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def ask(host: str, port: int, name: str) -> tuple[int, str]:
+        asked.append((host, name))
+        return 200, "ready"
+
+    monkeypatch.setattr(banner, "readiness_ask", ask)
+    environment = replace(environment_read(), host="0.0.0.0", port=8120)
+    text = await banner.banner(environment, ["speech.example", "other.example"])
+    assert asked == [("127.0.0.1", "speech.example")]
+    assert "https://speech.example/admin/" in text
+    assert 'http://127.0.0.1:8120/v1/audio/speech -H "Host: speech.example"' in text
+
+
 async def test_it_says_so_when_the_platform_does_not_get_ready(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(banner, "readiness_ask", lambda host, port: (503, "not yet"))
+    monkeypatch.setattr(banner, "readiness_ask", lambda host, port, name: (503, "not yet"))
     monkeypatch.setattr(banner, "READY_TIMEOUT", 0.05)
-    assert "cannot speak yet" in await banner.banner(environment_read())
+    assert "cannot speak yet" in await banner.banner(environment_read(), ["*"])
 
 
 async def test_a_stop_while_it_gets_ready_waits_for_nothing(
@@ -46,7 +62,7 @@ async def test_a_stop_while_it_gets_ready_waits_for_nothing(
         await asyncio.sleep(0)
 
     monkeypatch.setattr(Supervisor, "run", run)
-    monkeypatch.setattr(banner, "readiness_ask", lambda host, port: (503, "not yet"))
+    monkeypatch.setattr(banner, "readiness_ask", lambda host, port, name: (503, "not yet"))
     output = io.StringIO()
     async with asyncio.timeout(10):
         await serve.Command(stdout=output)._serve("", 1.0)

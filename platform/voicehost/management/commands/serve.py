@@ -67,4 +67,4 @@ class Command(BaseCommand):
     async def _tell(self, ready: asyncio.Event) -> None:
         """Print the addresses once the processes run and can speak."""
         await ready.wait()
-        self.stdout.write(await banner(settings.ENVIRONMENT))
+        self.stdout.write(await banner(settings.ENVIRONMENT, settings.ALLOWED_HOSTS))
