@@ -67,3 +67,15 @@ async def test_a_stop_while_it_gets_ready_waits_for_nothing(
     async with asyncio.timeout(10):
         await serve.Command(stdout=output)._serve("", 1.0)
     assert output.getvalue() == ""
+
+
+async def test_it_is_told_at_once_also_where_nobody_reads_a_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(banner, "readiness_ask", lambda host, port, name: (200, "ready"))
+    ready = asyncio.Event()
+    ready.set()
+    told = io.BytesIO()
+    command = serve.Command(stdout=io.TextIOWrapper(told, encoding="utf-8"))
+    await command._tell(ready)
+    assert b"Voicehost is ready." in told.getvalue()

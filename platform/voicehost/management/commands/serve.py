@@ -68,3 +68,5 @@ class Command(BaseCommand):
         """Print the addresses once the processes run and can speak."""
         await ready.wait()
         self.stdout.write(await banner(settings.ENVIRONMENT, settings.ALLOWED_HOSTS))
+        # Into a file or a pipe it would otherwise come when the platform stops.
+        self.stdout.flush()
