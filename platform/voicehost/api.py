@@ -50,9 +50,14 @@ def unknown_url(request: HttpRequest) -> HttpResponse:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """The answer to a request that Django refuses before any view."""
+    unknown = isinstance(exception, DisallowedHost)
+    if unknown:
+        # The request's own line in the log says it; whoever scans a network asks so.
+        structlog.contextvars.bind_contextvars(
+            refused_host=clipped(request.META.get("HTTP_HOST", ""))
+        )
     if is_page(request):
         return defaults.bad_request(request, exception)
-    unknown = isinstance(exception, DisallowedHost)
     return problem_response(problem_of(UnknownHost() if unknown else BadRequest()))
 
 

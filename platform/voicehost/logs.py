@@ -8,14 +8,17 @@ from typing import Any
 import structlog
 
 PROBES = ("/healthz", "/readyz")
-"""Asked several times a second while something starts; what they answer is no error."""
+"""Asked several times a second while something starts; what they answer is no error.
+
+One that asks for a host that is not served gets no answer of theirs, and is logged.
+"""
 
 
 def without_probes(
     logger: Any, method: str, event: MutableMapping[str, Any]
 ) -> MutableMapping[str, Any]:
     """A structlog processor that drops the lines of probes' requests."""
-    if str(event.get("request", "")).endswith(PROBES):
+    if str(event.get("request", "")).endswith(PROBES) and "refused_host" not in event:
         raise structlog.DropEvent
     return event
 
@@ -43,8 +46,8 @@ def logging_config(*, level: str, json: bool) -> dict[str, Any]:
     ]
     structlog.configure(
         processors=[
-            without_probes,
             *shared,
+            without_probes,
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),
@@ -75,6 +78,8 @@ def logging_config(*, level: str, json: bool) -> dict[str, Any]:
             "daphne": {"level": "WARNING"},
             "django.channels.server": {"level": "WARNING"},
             "django.request": {"filters": ["no_probes"]},
+            # An error with a traceback; the request's own line says it (`voicehost.api`).
+            "django.security.DisallowedHost": {"level": "CRITICAL"},
             "django_structlog": {"level": "WARNING"},
             "httpx": {"level": "WARNING"},
         },

@@ -1,5 +1,6 @@
 """What programs ask for in vain is answered in the API's envelope; the admin has its own pages."""
 
+import logging
 from typing import Any
 
 import pytest
@@ -98,6 +99,25 @@ def test_host_that_is_not_served(client: Client, settings: Any, allowed: list[st
     page = client.get("/admin/", headers={"host": "evil.example"})
     assert page.status_code == 400
     assert page["Content-Type"].startswith("text/html")
+
+
+@pytest.mark.parametrize("allowed", [[], ["*"]])
+@pytest.mark.parametrize("address", ["/healthz", "/v1/models", "/admin/", "/nothing"])
+def test_unknown_host_is_one_line_of_the_log(
+    client: Client,
+    settings: Any,
+    caplog: pytest.LogCaptureFixture,
+    allowed: list[str],
+    address: str,
+) -> None:
+    settings.ALLOWED_HOSTS, settings.LOCAL_HOSTS = allowed, MACHINE if allowed else None
+    client.get(address, headers={"host": "evil.example"})
+    (line,) = caplog.records
+    assert line.levelno == logging.WARNING
+    assert line.exc_info is None
+    assert isinstance(line.msg, dict)
+    assert line.msg["refused_host"] == "'evil.example'"
+    assert (line.msg["code"], line.msg["request"]) == (400, f"GET {address}")
 
 
 @pytest.mark.parametrize("host", ["localhost:8000", "127.0.0.1", "[::1]:80", "speech.example"])
