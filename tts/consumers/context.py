@@ -107,7 +107,6 @@ class SpeechContext:
     def mute(self) -> None:
         """From now on nothing of this context is sent."""
         self.muted = True
-        self._inbox.stop()
 
     def break_off(self, cause: str = "") -> dict[str, Any]:
         """Mute; nothing more is wanted. Returns what was sent until now.
@@ -131,8 +130,6 @@ class SpeechContext:
                 await self._speak()
         except Exception as error:  # noqa: BLE001 - every failure is said to the client
             self._fail(problem_logged(error, "context_failed"))
-        finally:
-            self._inbox.stop()
 
     async def _speak(self) -> None:
         session = self._service.session(
@@ -263,7 +260,7 @@ class SpeechContext:
 
     def _tell_delayed(self) -> None:
         delay = self._settings.max_buffer_delay * 1000
-        self._warn("auto_flush", f"Text waited {delay:.0f} ms for a flush and is spoken now.")
+        self._warn("auto_flush", f"Nothing came for {delay:.0f} ms: what waited is spoken.")
 
     def _warn(self, code: str, message: str) -> None:
         self._post("warning", code=code, message=message)

@@ -1,8 +1,10 @@
 """The text of a context that waits to be spoken, with the flushes asked for in between."""
 
 import asyncio
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from tts.speech.text import TextPiece
 
@@ -19,11 +21,21 @@ class FlushAsked:
     event_id: str | None
 
 
+class Unflushed(Enum):
+    """What of the text that was read waits for a flush: at most a WORD that may go on, or more."""
+
+    NOTHING = auto()
+    WORD = auto()
+    TEXT = auto()
+
+
 class TextInbox:
     """A bounded queue of text; nothing but `next` waits.
 
-    Text that no flush follows within `delay` seconds is flushed by itself, and
-    `delayed` called. `event_id` is that of the message which ended the text.
+    When nothing has come for `delay` seconds after text that is not flushed, its whole
+    words are flushed by themselves, and `delayed` is called; when nothing has come for
+    as long again, the word that may have gone on is too. `event_id` is that of the
+    message which ended the text.
     """
 
     def __init__(self, characters: int, delay: float, delayed: Callable[[], None]) -> None:
@@ -35,7 +47,8 @@ class TextInbox:
         self._pieces: asyncio.Queue[TextPiece | None] = asyncio.Queue()
         self._asked: dict[str, FlushAsked] = {}
         self._flushes = 0
-        self._timer: asyncio.TimerHandle | None = None
+        self._heard_at = 0.0
+        self._unflushed = Unflushed.NOTHING
 
     def append(self, text: str) -> bool:
         """Take more text; False when there is no room for it."""
@@ -45,16 +58,13 @@ class TextInbox:
             return False
         self._room -= len(text)
         self._pieces.put_nowait(TextPiece(text))
-        if self._timer is None:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(self._delay, self._flush_by_itself)
+        self._heard_at = asyncio.get_running_loop().time()
         return True
 
     def flush(self, asked: FlushAsked) -> bool:
         """Speak what is there; False when there is no room for the wish."""
         if self._crowded:
             return False
-        self.stop()
         # Clients may use an id twice, or none.
         self._flushes += 1
         self._asked[str(self._flushes)] = asked
@@ -63,24 +73,22 @@ class TextInbox:
 
     def end(self, event_id: str | None = None) -> None:
         """No more text comes."""
-        self.stop()
         self.ended = True
         self.event_id = event_id
         self._pieces.put_nowait(None)
 
-    def stop(self) -> None:
-        """Flush no more by itself what has come."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
     async def next(self, patience: float) -> TextPiece | None:
         """The next piece, None at the end; raises TimeoutError after `patience` seconds."""
-        async with asyncio.timeout(patience):
-            piece = await self._pieces.get()
-        if piece is not None:
-            self._room += len(piece.text)
-        return piece
+        due = math.inf
+        if self._unflushed is not Unflushed.NOTHING:
+            due = self._heard_at + self._delay - asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(min(due, patience)):
+                return self._taken(await self._pieces.get())
+        except TimeoutError:
+            if patience < due:
+                raise
+        return self._flush_by_itself()
 
     def answered(self, flush_id: str) -> FlushAsked | None:
         """What a piece's flush was asked by; None where nobody asked."""
@@ -90,7 +98,19 @@ class TextInbox:
     def _crowded(self) -> bool:
         return self._pieces.qsize() >= MAX_PIECES
 
-    def _flush_by_itself(self) -> None:
-        self._timer = None
-        self._pieces.put_nowait(TextPiece("", flush=True, flush_id=BY_ITSELF))
-        self._delayed()
+    def _taken(self, piece: TextPiece | None) -> TextPiece | None:
+        if piece is not None:
+            self._room += len(piece.text)
+            if piece.flush:
+                self._unflushed = Unflushed.NOTHING
+            elif not piece.text.isspace():
+                self._unflushed = Unflushed.TEXT
+        return piece
+
+    def _flush_by_itself(self) -> TextPiece:
+        words = self._unflushed is Unflushed.TEXT
+        self._unflushed = Unflushed.WORD if words else Unflushed.NOTHING
+        self._heard_at = asyncio.get_running_loop().time()
+        if words:
+            self._delayed()
+        return TextPiece("", flush=True, flush_id=BY_ITSELF, words=words)

@@ -77,6 +77,9 @@ class Feed(Protocol):
     def flush(self) -> Sequence[Segment]:
         """The rest of what came, as segments; more text may follow."""
 
+    def flush_words(self) -> Sequence[Segment]:
+        """`flush`, without a last word that may go on."""
+
 
 class TextSplitter(Protocol):
     """Turns text into segments; called in threads only."""

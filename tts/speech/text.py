@@ -20,12 +20,14 @@ _BATCH = 8
 class TextPiece:
     """More text. `flush` asks to speak all that has come, without waiting for more.
 
-    `flush_id` comes back in the `FlushReached` that answers it.
+    `flush_id` comes back in the `FlushReached` that answers it. `words`: a last word
+    that may go on is not asked for.
     """
 
     text: str
     flush: bool = False
     flush_id: str = ""
+    words: bool = False
 
 
 class TextSource(Protocol):
@@ -124,7 +126,7 @@ class TextFeed:
                     made += 1
                     yield segment
             if piece.flush:
-                for segment in await self._call(feed.flush):
+                for segment in await self._call(feed.flush_words if piece.words else feed.flush):
                     made += 1
                     yield segment
                 self._on_flush(piece.flush_id, made)

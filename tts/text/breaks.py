@@ -19,8 +19,8 @@ _CHINESE_STOPS = frozenset("。！？｡‼⁇⁈⁉")
 _ASCII_STOPS = frozenset(".!?．")
 _DOTS = frozenset("…⋯")
 STOPS = _CHINESE_STOPS | _ASCII_STOPS | _DOTS
-_PAUSES = frozenset(",;:，；：、—–")
-_CLOSERS = frozenset("”’)]}）］｝】』」》〉〕»›\u200d\ufe0f'")
+PAUSES = frozenset(",;:，；：、—–")
+CLOSERS = frozenset("”’)]}）］｝】』」》〉〕»›\u200d\ufe0f'")
 _PAIRED = frozenset('"*_`＂')
 _OPENERS = frozenset("(（[【「『《〈“‘")
 _CURRENCY = frozenset("$€£¥￥")
@@ -80,7 +80,7 @@ class View(KnownText):
             return self._stop(at)
         if character in LINE_BREAKS:
             return self._line_break(at)
-        if character in _PAUSES:
+        if character in PAUSES:
             return self._pause(at)
         if character.isspace():
             return self._space(at)
@@ -96,7 +96,7 @@ class View(KnownText):
                     self.text[after : after + 1] == character and after - at < _MOST_CLOSERS - count
                 ):
                     after += 1
-            elif character not in _CLOSERS:
+            elif character not in CLOSERS:
                 return at
             elif character == "]":
                 after = target_end(self.text, at, final=self.final) or after
@@ -254,7 +254,7 @@ class View(KnownText):
             if text[at + 2 : at + 3].isspace():
                 number = before.isdigit()
                 return Step(at + 1, at, Level.POOR if number else Level.CLAUSE)
-        if following in _PAUSES or following in _CLOSERS:
+        if following in PAUSES or following in CLOSERS:
             return Step(at + 1)
         poor = before.isdigit() or following.isdigit() or before in _CURRENCY or before == "."
         return Step(at + 1, at, Level.POOR if poor else Level.WORD)

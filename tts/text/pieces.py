@@ -11,6 +11,7 @@ from tts.text.links import DANGLING_TARGET
 from tts.text.sizes import SCALE, size_of
 from tts.text.sounding import heard_after
 from tts.text.split_config import SplitConfig, SplitMode
+from tts.text.words import word_ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +104,6 @@ class Splitter:
         return least * SCALE
 
     @property
-    def pending(self) -> int:
-        """Code points that are in no piece yet."""
-        return len(self._buffer) - self._scan.first
-
-    @property
     def received(self) -> int:
         """Code points fed so far."""
         return self._base + len(self._buffer)
@@ -131,6 +127,24 @@ class Splitter:
             yield self._take(end)
         if final:
             self._spoken = 0
+
+    def withhold(self) -> str:
+        """Take back a last word that may go on: what is fed next goes on from before it."""
+        scan, text = self._scan, self._buffer
+        if scan.at == len(text) or word_ended(text[scan.first :]):
+            return ""
+        # Of the poor places those before a number; after one its unit may follow.
+        places = [
+            b.position
+            for b in scan.breaks
+            if b.level >= Level.WORD or text[b.position - 1].isalpha()
+        ]
+        cut = places[-1] if places else scan.first
+        cut = View(text, scan.first, scan.line_start, final=False).absorb(cut) or cut
+        self._buffer = text[:cut]
+        # What was scanned beyond it is no longer there.
+        self._scan = _Scan(scan.first, scan.line_start, scan.first)
+        return text[cut:]
 
     def is_heard_on(self) -> bool:
         """Whether what is in no piece yet is certain to be heard."""

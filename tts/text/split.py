@@ -51,13 +51,6 @@ class Segmenter:
         self._waiting: tuple[Mark, ...] = ()  # tokens that came alone, for the next segment
         self._last: Segment | None = None  # made, and not given out yet
 
-    @property
-    def pending_characters(self) -> int:
-        """Code points appended that are in no segment given out yet."""
-        if self._last is not None:
-            return self._splitter.received - self._last.start
-        return self._splitter.pending
-
     def append(self, text: str) -> list[Segment]:
         """Take more text; the segments that it completes.
 
@@ -69,6 +62,13 @@ class Segmenter:
     def flush(self) -> list[Segment]:
         """The segments of all text so far; text appended later begins a new one."""
         return list(self.iter_flush())
+
+    def flush_words(self) -> list[Segment]:
+        """`flush`, but for a last word that may go on: that stays to be gone on with."""
+        rest = self._splitter.withhold()
+        segments = self.flush()
+        self._splitter.feed(rest)
+        return segments
 
     def iter_append(self, text: str) -> Iterator[Segment]:
         """`append`, one segment at a time: checked at once, normalised as it is iterated."""

@@ -216,6 +216,10 @@ class FakeFeed:
         segment = self._cut(len(self._rest))
         return [] if segment is None else [segment]
 
+    def flush_words(self) -> list[Segment]:
+        segment = self._cut(self._rest.rfind(" ") + 1)
+        return [] if segment is None else [segment]
+
     def _cut(self, length: int) -> Segment | None:
         text, self._rest = self._rest[:length], self._rest[length:]
         start, self._start = self._start, self._start + length
