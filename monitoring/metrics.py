@@ -28,7 +28,7 @@ DURATION = Histogram(
 )
 RTF = Histogram(
     "voicehost_real_time_factor",
-    "Wall seconds in which there was text to speak, per second of audio made.",
+    "Seconds the engine spent on a request, per second of its audio.",
     ("model", "tier"),
     buckets=(0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0, 1.2, 1.5, 2, 3, 10),
 )

@@ -12,8 +12,9 @@ class SpeechOutcome:
     Times are seconds on the web process's monotonic clock, except `stages`,
     which is the worker's own account. `first_audio_seconds` is None when no
     audio left. `characters_asked` and `characters_spoken` are code points of
-    the input as received. `rtf` is the real-time factor: wall seconds in which a
-    worker had something to make, per second of audio made; None without audio.
+    the input as received. `rtf` is the real-time factor: seconds the engine spent on
+    the request (its share, where it computed others beside) per second of audio; None
+    without audio, and where the worker was not heard to the end.
     `finished_at` is a Unix timestamp.
     """
 

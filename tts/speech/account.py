@@ -28,7 +28,7 @@ class SpeechAccount:
     them. `characters_finished` counts the code points of those that the worker
     has made to their end, `samples_finished` the samples up to the end of the
     last one; `samples_delivered` are those that have left for the listener.
-    `synthesis_seconds` are those in which there was a segment to be made.
+    `stages` is the worker's own account; it comes with the end.
     """
 
     began: float
@@ -39,7 +39,6 @@ class SpeechAccount:
     audio: dict[int, SegmentAudio] = field(default_factory=dict)
     finished_segments: int = 0
     characters_finished: int = 0
-    synthesis_seconds: float = 0.0
     samples_received: int = 0
     samples_finished: int = 0
     samples_delivered: int = 0
@@ -54,8 +53,6 @@ class SpeechAccount:
     stages: StageTimes = field(default_factory=StageTimes)
     reason: FinishReason | None = None
     error_code: str = ""
-    _started: bool = False
-    _busy_since: float | None = None
     _charged: int | None = None
 
     @property
@@ -65,10 +62,13 @@ class SpeechAccount:
 
     @property
     def rtf(self) -> float | None:
-        """Seconds with a segment to be made per second of audio made; None without audio."""
-        if not self.samples_received or not self.sample_rate:
+        """Seconds the engine spent on it per second of audio.
+
+        None without audio, and where the worker was not heard to the end.
+        """
+        if not self.samples_received or not self.sample_rate or not self.stages.compute:
             return None
-        return self.synthesis_seconds * self.sample_rate / self.samples_received
+        return self.stages.compute * self.sample_rate / self.samples_received
 
     @property
     def characters_spoken(self) -> int:
@@ -98,7 +98,6 @@ class SpeechAccount:
     def segment_made(self, segment: Segment) -> None:
         """A segment is there for the worker."""
         self.segments[segment.index] = segment
-        self._watch()
 
     def note(self, event: EngineEvent, worker_id: str) -> None:
         """Write down what the worker says; not the end, which counts when it is told."""
@@ -110,8 +109,6 @@ class SpeechAccount:
             self.queue_seconds = event.queue_seconds
             self.sample_rate = event.sample_rate
             self.worker_id = worker_id
-            self._started = True
-            self._watch()
 
     def _chunk_received(self, chunk: AudioChunk) -> None:
         if self.first_chunk_seconds is None:
@@ -129,15 +126,6 @@ class SpeechAccount:
         segment = self.segments.get(event.segment_index)
         if segment is not None:
             self.characters_finished += segment.end - segment.start
-        self._watch()
-
-    def _watch(self) -> None:
-        """Go on counting the time in which the worker has something to make."""
-        now = self.clock()
-        if self._busy_since is not None:
-            self.synthesis_seconds += now - self._busy_since
-        busy = self._started and self.finished_segments < len(self.segments)
-        self._busy_since = now if busy else None
 
     def ended(self, reason: FinishReason, error_code: str = "") -> None:
         """The request is over; only the first cause counts."""

@@ -1,8 +1,5 @@
 """Which message an answer is to, and what the figures in it mean."""
 
-import asyncio
-from typing import Any
-
 import pytest
 
 from tests.tts.consumers.socket_client import connected
@@ -46,39 +43,23 @@ async def test_a_failed_end_has_its_event_id(speech_platform: Platform) -> None:
     assert done["event_id"] == "e1"
 
 
-async def test_rtf_leaves_out_the_wait_for_text(speech_platform: Platform) -> None:
-    now = 1_000.0
-    speech_platform.service.clock = lambda: now
+async def test_rtf_is_the_engines_time_by_the_time_of_hearing(speech_platform: Platform) -> None:
+    # 0.3 s for 0.2 s of audio; that all of it arrives at once says nothing of how it was made.
+    speech_platform.gateway.script = Script(compute_seconds=0.3)
     async with connected(speech_platform) as client:
         await client.send("input_text.append", text="One.")
-        await client.until("speech.started")
-        heard = 0
-        while heard < 9_600:
-            message: Any = await client.receive()
-            heard += len(message) if isinstance(message, bytes) else 0
-        async with asyncio.timeout(5):
-            while not speech_platform.gateway.streams[0].idle:
-                await asyncio.sleep(0)
-        now += 3_600.0
-        await client.send("input_text.append", text="Two.")
         await client.send("input_text.end")
         _, done = await client.until("speech.done")
-    assert done["metrics"]["rtf"] == 0.0
-    assert speech_platform.outcomes.only.rtf == 0.0
+    assert done["metrics"]["rtf"] == 1.5
+    assert speech_platform.outcomes.only.rtf == pytest.approx(1.5)
 
 
-async def test_rtf_is_the_time_of_making_by_the_time_of_hearing(speech_platform: Platform) -> None:
-    now = 1_000.0
-    speech_platform.service.clock = lambda: now
-    speech_platform.gateway.script = Script(hang_before_chunk=1)
+async def test_without_the_engines_account_there_is_no_rtf(speech_platform: Platform) -> None:
+    speech_platform.gateway.script = Script(hang_before_chunk=1, compute_seconds=0.3)
     async with connected(speech_platform) as client:
         await client.send("input_text.append", text="One.")
         await client.until("speech.started")
         assert isinstance(await client.receive(), bytes)
-        now += 0.3
-        speech_platform.gateway.streams[0].resume()
-        await client.send("input_text.end")
-        _, done = await client.until("speech.done")
-    # 0.3 s for 0.2 s of audio.
-    assert done["metrics"]["rtf"] == 1.5
-    assert speech_platform.outcomes.only.rtf == pytest.approx(1.5)
+        await client.send("context.cancel")
+        await client.until("context.cancelled")
+    assert speech_platform.outcomes.only.rtf is None

@@ -260,6 +260,7 @@ class Script:
     fail: EngineError | None = None
     fail_after_chunks: int = 0
     hang_before_chunk: int | None = None
+    compute_seconds: float = 0.0
 
 
 class FakeStream:
@@ -339,7 +340,7 @@ class FakeStream:
     def _finished(self, reason: FinishReason, error: EngineError | None = None) -> SpeechFinished:
         return SpeechFinished(
             self.request.request_id, 1, reason, len(self.spoken), self.sent,
-            StageTimes(queue=0.002),
+            StageTimes(queue=0.002, compute=self._script.compute_seconds),
             error.code if error else None, error.message if error else "",
             error.retry_after if error else None,
         )  # fmt: skip
