@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -43,7 +43,8 @@ class SpeechContext:
     The socket calls `append`, `flush`, `end`, `mute`, `break_off` and `played`,
     which never wait; `run` does the work in a task of its own. A context to
     which nothing comes for `idle_seconds` after all is spoken ends by itself: it
-    holds a slot of the tenant and a lease on its version. `over` is called
+    holds a slot of the tenant and a lease on its version. `caller` says for whom,
+    when the context's turn has come; it raises what refuses. `over` is called
     before the client is told of the end, when its name is free again;
     `overflow` when the client leaves too many messages unread.
     """
@@ -53,7 +54,7 @@ class SpeechContext:
         context_id: str,
         settings: ContextSettings,
         service: SpeechService,
-        principal: Principal,
+        caller: Callable[[], Awaitable[Principal]],
         outbox: Outbox,
         turns: asyncio.Semaphore,
         *,
@@ -64,7 +65,7 @@ class SpeechContext:
         self.muted = False
         self._settings = settings
         self._service = service
-        self._principal = principal
+        self._caller = caller
         self._outbox = outbox
         self._turns = turns
         self._over = over
@@ -133,7 +134,7 @@ class SpeechContext:
 
     async def _speak(self) -> None:
         session = self._service.session(
-            self._principal, self._settings.order, self._text(), transport="websocket",
+            await self._caller(), self._settings.order, self._text(), transport="websocket",
             split=self._settings.split,
         )  # fmt: skip
         self._session = session
@@ -257,6 +258,10 @@ class SpeechContext:
         self._post("error", **problem.envelope(), retry_after=problem.retry_after, fatal=False)
         if self._session is not None:
             self._done(self._session, FinishReason.ERROR)
+            return
+        self._over(self)
+        self._post("speech.done", event_id=self._inbox.event_id, reason=FinishReason.ERROR.value,
+                   usage={"characters": 0})  # fmt: skip
 
     def _tell_delayed(self) -> None:
         delay = self._settings.max_buffer_delay * 1000

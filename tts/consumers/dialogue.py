@@ -42,6 +42,11 @@ class Dialogue:
 
     `close` is told when the socket has to end. While `closing`, what runs is
     finished: positions, cancels and pings still count, nothing new begins.
+
+    The key is looked at again with every piece of text, and once more when a context
+    begins to speak: one that was revoked, or has lost its scope, gets no more text in,
+    and a changed tier or limit holds for every context that begins to speak afterwards.
+    A context that speaks already goes on with the tier and limits it began with.
     """
 
     def __init__(
@@ -55,7 +60,7 @@ class Dialogue:
         self.settings = SessionSettings()
         self.closing = False
         self._service = service
-        self._principal = principal
+        self._admitted = principal
         self._outbox = outbox
         self._limits = limits
         self._close = close
@@ -152,15 +157,21 @@ class Dialogue:
 
     async def _append(self, message: TextAppend) -> None:
         # Also for a context that runs: a key revoked meanwhile gets no more text in.
-        # The key, not the token: a token opens a socket and may expire while it is open.
-        self._principal = await self._service.authenticate_again(self._principal)
+        await self._caller()
         context = self._open_context(message.context_id)
         if context is None:
             if len(self._contexts) >= self._limits.contexts:
                 raise TooManyContexts(self._limits.contexts)
-            context = self._begin(message.context_id, self._principal)
+            context = self._begin(message.context_id)
         if not context.append(message.text):
             raise BufferFull(self._limits.buffer_characters)
+
+    async def _caller(self) -> Principal:
+        """Who speaks, as things are now; raises once the key is no longer good for it."""
+        # The key, not the token: a token opens a socket and may expire while it is open.
+        principal = await self._service.authenticate_again(self._admitted)
+        principal.require_scope(Scope.SPEECH)
+        return principal
 
     def _flush(self, message: TextFlush) -> None:
         context = self._open_context(message.context_id)
@@ -186,8 +197,7 @@ class Dialogue:
             raise ContextEnded(context_id)
         return found
 
-    def _begin(self, context_id: str, principal: Principal) -> SpeechContext:
-        principal.require_scope(Scope.SPEECH)
+    def _begin(self, context_id: str) -> SpeechContext:
         settings = ContextSettings(
             order=self.settings.order(),
             transport=self.settings.transport,
@@ -200,7 +210,7 @@ class Dialogue:
             context_id,
             settings,
             self._service,
-            principal,
+            self._caller,
             self._outbox,
             self._turns[settings.transport],
             over=self._over,

@@ -89,6 +89,7 @@ class FakeDirectory:
     def __init__(self) -> None:
         self.configuration = "epoch-1"
         self.revoked = False
+        self.principal = PRINCIPAL
         self.version = "tone@1"
 
     async def authenticate(self, secret: str) -> Principal:
@@ -101,7 +102,7 @@ class FakeDirectory:
     async def authenticate_again(self, principal: Principal) -> Principal:
         if self.revoked:
             raise KeyUnknown
-        return principal
+        return replace(self.principal, scopes=self.principal.scopes & principal.scopes)
 
     async def route(self, model: str, principal: Principal) -> RoutedVersion:
         if model not in {"tone", "other", "hidden"}:
