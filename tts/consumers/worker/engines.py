@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import structlog
 
-from tts.consumers.worker.failures import EngineKey, Failures
+from tts.consumers.worker.failures import EngineKey, Failures, Pause
 from tts.consumers.worker.loading import EngineListener, EngineLoader, Version
 from tts.engine.errors import EngineError, VersionUnavailable
 from tts.engine.request import Profile
@@ -59,6 +59,7 @@ class Engines:
         self._failed = Failures(clock)
         self._removing: set[str] = set()
         self._retiring: dict[str, float] = {}
+        self._pause = Pause(RECONCILE_SECONDS)
         self._kick = asyncio.Event()
         self._loads: set[asyncio.Task[None]] = set()
         self.listener: EngineListener | None = None
@@ -153,11 +154,14 @@ class Engines:
                 self._kick.clear()
                 try:
                     await self._reconcile()
+                    self._pause.succeeded()
                 except EngineError as error:
                     log.warning("versions_unreadable", error=error.message)
+                    self._pause.failed()
                 except Exception:
                     # The database or Redis is away: what is loaded goes on speaking.
                     log.exception("versions_reconcile_failed")
+                    self._pause.failed()
                 await self._wait()
         finally:
             for load in self._loads:
@@ -166,9 +170,9 @@ class Engines:
 
     async def _wait(self) -> None:
         """Until a change is announced, a retry or a retirement is due, or 30 s have passed."""
-        pause = RECONCILE_SECONDS
+        pause = self._pause.seconds
         if self._retiring:
-            pause = RETIRE_CHECK_SECONDS
+            pause = min(pause, RETIRE_CHECK_SECONDS)
         retry = self._failed.pause(BOOT_PROFILE)
         if retry is not None:
             pause = min(pause, max(0.1, retry))

@@ -1,4 +1,4 @@
-"""Why engines cannot be had, and when to try them again."""
+"""Why engines, and the versions, cannot be had, and when to try again."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -11,6 +11,9 @@ RETRY_MOST = 60.0
 RETRY_AFTER_FAILED = 30.0
 FORGET_SECONDS = 600.0
 """An engine that went well for this long begins with the first pause again."""
+
+READ_RETRY_FIRST = 0.5
+"""The first pause after a failed read of the versions: a database is often back at once."""
 
 EngineKey = tuple[str, Profile]
 
@@ -70,3 +73,21 @@ class Failures:
         """Seconds until the first engine of `profile` may be tried again."""
         times = [failure.retry_at for (_, mine), failure in self._now.items() if mine is profile]
         return min(times) - self._clock() if times else None
+
+
+class Pause:
+    """How long to wait before the versions are read again: after failures not so long."""
+
+    def __init__(self, usual: float) -> None:
+        self.seconds = usual
+        self._usual = usual
+        self._next = READ_RETRY_FIRST
+
+    def failed(self) -> None:
+        """They could not be read: soon again, later from failure to failure."""
+        self.seconds = min(self._next, self._usual)
+        self._next = self.seconds * 2
+
+    def succeeded(self) -> None:
+        """They were read."""
+        self.seconds, self._next = self._usual, READ_RETRY_FIRST
