@@ -5,6 +5,7 @@ RegistryError
 ├── ModelInvalid           a model or version cannot be registered as asked
 ├── ModelNotFound          no model of that name
 ├── VersionNotFound        no version of that key
+├── VersionUnreadable      a version cannot speak, since its manifest cannot be read (503)
 ├── VersionStateConflict   a state change that is not allowed, or came too late
 ├── BatchingInvalid        batching settings out of range
 ├── RouteInvalid           a route cannot be created or changed as asked
@@ -59,6 +60,16 @@ class VersionNotFound(RegistryError):
 
     status = 404
     code = "version_not_found"
+
+
+class VersionUnreadable(RegistryError):
+    """A version cannot speak, since its manifest cannot be read; operators see why."""
+
+    status = 503
+    code = "version_unavailable"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"version {key} is not available now", retry_after=30.0)
 
 
 class VersionStateConflict(RegistryError):

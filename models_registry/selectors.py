@@ -9,15 +9,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import structlog
 from channels.db import database_sync_to_async
 
 from coordination.epoch import ConfigCache
 from models_registry.batching import Batching
-from models_registry.errors import RouteNotFound, VersionNotFound
+from models_registry.errors import (
+    ManifestInvalid,
+    RouteNotFound,
+    VersionNotFound,
+    VersionUnreadable,
+)
 from models_registry.manifest import Manifest
 from models_registry.models import ModelVersion, ProfileCheck, Route, RouteEvent, RouteWeight
 from models_registry.split import SplitTable, bucket_of
 from models_registry.states import Verdict
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,15 @@ class VersionSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class UnreadableVersion:
+    """A version whose manifest cannot be read, and why; nobody can load it as it is."""
+
+    key: str
+    batching: Batching
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class ListedModel:
     """An entry of GET /v1/models; `created` is a Unix timestamp in seconds."""
 
@@ -84,7 +101,7 @@ class ListedModel:
 
 @dataclass(frozen=True, slots=True)
 class _RouteTable:
-    """A route as it is cached: buckets to versions."""
+    """A route as it is cached: buckets to versions, of which those that are readable are known."""
 
     is_public: bool
     salt: str
@@ -106,14 +123,18 @@ async def route(
     all: a route that is not public does not exist for those whose access does
     not name it. Whether a known route may be used for this very request is for
     the caller to check. Raises RouteNotFound, naming what is available, also
-    for a route that has no weights yet.
+    for a route that has no weights yet; VersionUnreadable where the caller's
+    version cannot be spoken since its manifest cannot be read.
     """
     table = await cache.get(("route", model_name), lambda: _route_table(model_name))
     hidden = table is not None and not table.is_public and model_name not in access.named
     if table is None or hidden:
         listed = await cache.get(("routes",), _routes_all)
         raise RouteNotFound(model_name, [item.name for item in _usable(listed, access)])
-    return table.versions[table.split.owner(bucket_of(table.salt, key_id))]
+    owner = table.split.owner(bucket_of(table.salt, key_id))
+    if owner not in table.versions:
+        raise VersionUnreadable(owner)
+    return table.versions[owner]
 
 
 async def models_listed(access: RouteAccess = EVERY_PUBLIC) -> tuple[ListedModel, ...]:
@@ -140,7 +161,7 @@ def version_spec_sync(version_key: str) -> VersionSpec:
     return _spec(version)
 
 
-def versions_with_weight_sync() -> tuple[VersionSpec, ...]:
+def versions_with_weight_sync() -> tuple[VersionSpec | UnreadableVersion, ...]:
     """The versions that some route gives traffic to, oldest first."""
     versions = (
         ModelVersion.objects.filter(weights__weight__gt=0)
@@ -149,10 +170,19 @@ def versions_with_weight_sync() -> tuple[VersionSpec, ...]:
         .order_by("created_at", "id")
         .distinct()
     )
-    return tuple(_spec(version) for version in versions)
+    return tuple(_spec_or_problem(version) for version in versions)
 
 
 versions_with_weight = database_sync_to_async(versions_with_weight_sync)
+
+
+def manifest_problem(version: ModelVersion) -> str:
+    """Why the stored manifest cannot be read; blank where it can."""
+    try:
+        Manifest.from_json(version.manifest)
+    except ManifestInvalid as error:
+        return error.message
+    return ""
 
 
 def version_verdicts(version_key: str) -> dict[str, Verdict]:
@@ -197,8 +227,19 @@ def _route_table(name: str) -> _RouteTable | None:
         is_public=found.is_public,
         salt=found.salt,
         split=SplitTable.of(found.owners),
-        versions={row.version.key: _routed(found, row.version, row.weight, total) for row in rows},
+        versions={
+            row.version.key: _routed(found, row.version, row.weight, total)
+            for row in rows
+            if _is_readable(row.version)
+        },
     )
+
+
+def _is_readable(version: ModelVersion) -> bool:
+    problem = manifest_problem(version)
+    if problem:
+        log.warning("manifest_unreadable", version=version.key, reason=problem)
+    return not problem
 
 
 def _routed(route: Route, version: ModelVersion, weight: int, total: int) -> RoutedVersion:
@@ -225,6 +266,14 @@ def _spec(version: ModelVersion) -> VersionSpec:
         batching=Batching(version.max_slots, version.max_batch, version.max_wait_ms),
         numbers={check.profile: check.numbers for check in version.checks.all() if check.numbers},
     )
+
+
+def _spec_or_problem(version: ModelVersion) -> VersionSpec | UnreadableVersion:
+    try:
+        return _spec(version)
+    except ManifestInvalid as error:
+        batching = Batching(version.max_slots, version.max_batch, version.max_wait_ms)
+        return UnreadableVersion(version.key, batching, error.message)
 
 
 def _usable(routes: list[Route], access: RouteAccess) -> list[Route]:

@@ -9,6 +9,7 @@ from django.db.models import Q
 from coordination.epoch import ConfigCache
 from models_registry.manifest import Manifest
 from models_registry.models import ModelVersion
+from models_registry.selectors import manifest_problem
 from models_registry.states import VersionState
 from tts.engine.request import VoicePart, VoiceSpec
 from tts.engines.chattts import ENGINE as CHATTTS
@@ -125,7 +126,8 @@ def speaker_space(key: str | None = None) -> SpeakerSpace:
     versions = ModelVersion.objects.filter(model__engine=CHATTTS, state__in=usable)
     if key is not None:
         versions = versions.filter(key=key)
-    version = versions.order_by("created_at", "id").last()
+    newest = versions.order_by("-created_at", "-id")
+    version = next((version for version in newest if not manifest_problem(version)), None)
     if version is None:
         raise VoicesNotTaken
     manifest = Manifest.from_json(version.manifest)

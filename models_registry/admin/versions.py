@@ -17,6 +17,7 @@ from models_registry.batching import Batching
 from models_registry.errors import RegistryError
 from models_registry.forms import ModelVersionForm
 from models_registry.models import ModelVersion, ProfileCheck, Shard, SpeechModel
+from models_registry.selectors import manifest_problem
 from models_registry.states import Verdict, VersionState
 
 STATE_COLOURS = {
@@ -36,6 +37,7 @@ VERDICT_COLOURS = {
     "worse": "warning",
     "unintelligible": "danger",
 }
+MANIFEST_COLOURS = {"readable": "success", "unreadable": "danger"}
 _WORST = (Verdict.UNINTELLIGIBLE, Verdict.WORSE, Verdict.PASSED)
 
 
@@ -129,7 +131,8 @@ class ModelVersionAdmin(ErrorsAsMessages, ModelAdmin[ModelVersion]):
     told_errors = (RegistryError,)
     form = ModelVersionForm
     list_display = (
-        "key", "state_label", "heard", "engine", "traffic", "max_slots", "max_batch", "max_wait_ms",
+        "key", "state_label", "manifest_label", "heard", "engine", "traffic", "max_slots",
+        "max_batch", "max_wait_ms",
     )  # fmt: skip
     list_filter = ("state", "model")
     list_filter_submit = True
@@ -138,12 +141,13 @@ class ModelVersionAdmin(ErrorsAsMessages, ModelAdmin[ModelVersion]):
     search_help_text = "Key, such as kokoro@1.0"
     warn_unsaved_form = True
     readonly_fields = (
-        "key", "engine", "heard", "failure_reason", "created_at", "manifest_pretty",
+        "key", "engine", "heard", "failure_reason", "created_at", "manifest_label",
+        "manifest_problem", "manifest_pretty",
     )  # fmt: skip
     fieldsets = (
         (None, {"fields": ("key", "engine", "state", "heard", "failure_reason", "created_at")}),
         ("Batching", {"fields": ("max_slots", "max_batch", "max_wait_ms")}),
-        ("Manifest", {"fields": ("manifest_pretty",)}),
+        ("Manifest", {"fields": ("manifest_label", "manifest_problem", "manifest_pretty")}),
     )
     inlines = (ProfileCheckInline, ShardInline)
 
@@ -173,7 +177,17 @@ class ModelVersionAdmin(ErrorsAsMessages, ModelAdmin[ModelVersion]):
         """The engine of its model."""
         return version.model.engine
 
-    @column("manifest")
+    @column("manifest", labels=MANIFEST_COLOURS)
+    def manifest_label(self, version: ModelVersion) -> str:
+        """Whether the manifest can be read; a version without one is loaded by no worker."""
+        return "unreadable" if manifest_problem(version) else "readable"
+
+    @column("what is wrong with it")
+    def manifest_problem(self, version: ModelVersion) -> str:
+        """Why it cannot be read."""
+        return manifest_problem(version) or "–"
+
+    @column("contents")
     def manifest_pretty(self, version: ModelVersion) -> SafeString:
         """The manifest as indented JSON; long inline sources are cut."""
         return format_html(

@@ -77,11 +77,13 @@ def version_register(
 def version_sources_refresh(version: ModelVersion, manifest: Manifest) -> None:
     """Take a manifest of the same bytes that lie elsewhere now, or are described anew.
 
-    Raises ModelInvalid when the bytes are others: that is another version.
+    Raises ModelInvalid when the bytes are others: that is another version. What is
+    stored need not be a readable manifest: this is how one is mended.
     """
-    stored = Manifest.from_json(version.manifest)
-    same = _contents(stored) == _contents(manifest) and stored.config == manifest.config
-    if not same or (stored.engine, stored.version) != (manifest.engine, manifest.version):
+    stored = version.manifest if isinstance(version.manifest, dict) else {}
+    shards = {shard.name: (shard.size_bytes, shard.sha256) for shard in version.shards.all()}
+    same = shards == _contents(manifest) and stored.get("config", {}) == manifest.config
+    if not same or (version.model.engine, version.label) != (manifest.engine, manifest.version):
         raise ModelInvalid(
             f"version '{version.key}' is registered with other contents; "
             "register these under another version",

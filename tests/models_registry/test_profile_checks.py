@@ -12,6 +12,7 @@ from django.urls import reverse
 from models_registry.errors import VersionNotFound
 from models_registry.models import ProfileCheck
 from models_registry.selectors import (
+    VersionSpec,
     version_spec_sync,
     version_verdicts,
     versions_with_weight_sync,
@@ -47,6 +48,7 @@ def test_workers_read_in_whose_numbers_a_profile_is_loaded(version_make: Version
     route_create(name="tts-1")
     route_set("tts-1", {"demo@1": 1}, "test")
     for spec in (version_spec_sync("demo@1"), *versions_with_weight_sync()):
+        assert isinstance(spec, VersionSpec)
         assert spec.numbers == {"realtime": "standard"}
 
 

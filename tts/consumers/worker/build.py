@@ -6,9 +6,8 @@ from collections.abc import Callable, Collection, Sequence
 import redis.asyncio
 import structlog
 
-from models_registry.errors import RegistryError
 from models_registry.leases import RouteLeases
-from models_registry.selectors import VersionSpec, versions_with_weight
+from models_registry.selectors import UnreadableVersion, VersionSpec, versions_with_weight
 from tts.consumers.batching import BatchingConsumer
 from tts.consumers.worker.loading import Version
 from tts.engine.config import BatchingConfig, CoreConfig
@@ -56,6 +55,8 @@ class ShardLoader:
     def load(self, version: Version, profile: Profile) -> SpeechEngine:
         """Load; raises EngineError."""
         spec = version.source
+        if isinstance(spec, UnreadableVersion):
+            raise VersionUnavailable(f"the manifest cannot be read: {spec.reason}")
         if not isinstance(spec, VersionSpec):
             raise VersionUnavailable(f"version {version.key} has no manifest")
         numbers = version.numbers.get(profile)
@@ -76,12 +77,8 @@ class ShardLoader:
 
 
 async def versions_read() -> tuple[Version, ...]:
-    """The versions with weight; raises VersionUnavailable when the registry cannot say."""
-    try:
-        specs = await versions_with_weight()
-    except RegistryError as error:
-        raise VersionUnavailable(f"the versions cannot be read: {error}") from error
-    return tuple(_version(spec) for spec in specs)
+    """The versions with weight; one that cannot be read says so when it is loaded."""
+    return tuple(_version(spec) for spec in await versions_with_weight())
 
 
 def consumer_build(
@@ -123,11 +120,13 @@ def consumer_build(
     )
 
 
-def _version(spec: VersionSpec) -> Version:
+def _version(spec: VersionSpec | UnreadableVersion) -> Version:
     batching = BatchingConfig(
         max_slots=spec.batching.max_slots,
         max_batch=spec.batching.max_batch,
         max_wait_seconds=spec.batching.max_wait_ms / 1000,
     )
+    if isinstance(spec, UnreadableVersion):
+        return Version(spec.key, batching, spec)
     numbers = {Profile(profile): Profile(other) for profile, other in spec.numbers.items()}
     return Version(spec.key, batching, spec, numbers)

@@ -155,9 +155,6 @@ class Engines:
                 try:
                     await self._reconcile()
                     self._pause.succeeded()
-                except EngineError as error:
-                    log.warning("versions_unreadable", error=error.message)
-                    self._pause.failed()
                 except Exception:
                     # The database or Redis is away: what is loaded goes on speaking.
                     log.exception("versions_reconcile_failed")
