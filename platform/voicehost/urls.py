@@ -5,10 +5,11 @@ from django.urls import URLPattern, URLResolver, path, re_path
 
 from monitoring.health import healthz, readyz
 from voicehost.api import api, bad_request, server_error, unknown_url
-from voicehost.home import home
+from voicehost.home import favicon, home
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home, name="home"),
+    path("favicon.ico", favicon, name="favicon"),
     path("admin/", admin.site.urls),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
