@@ -38,7 +38,7 @@ $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
 	@$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 
-# Without a compiler torch computes: the command says so in a line and set-up goes on.
+# It says in a line that it has built, or cannot (then torch computes), and set-up goes on.
 native: $(VENV)/.installed
 	@$(BIN)/python -m tts.engines.chattts.native.build || true
 

@@ -99,7 +99,20 @@ def test_a_folder_that_cannot_be_written_is_named(
         build.library_build(blocked / "libraries")
 
 
-def test_setup_says_what_came_of_it(
+def test_setup_says_that_it_has_built_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = 'while [ $# -gt 1 ]; do [ "$1" = -o ] && out=$2; shift; done\n: > "$out"'
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("CXX", str(compiler_script(tmp_path / "cxx", script)))
+    build.main()
+    (library,) = build.cache_folder().iterdir()
+    assert capsys.readouterr().out == f"ChatTTS' native decoder is built: {library}\n"
+    build.main()
+    assert capsys.readouterr().out == ""
+
+
+def test_setup_says_why_it_could_not_build(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,8 +86,10 @@ def cache_folder() -> Path:
         raise BuildError("there is no home folder to build in: set XDG_CACHE_HOME") from error
 
 
-def library_build(folder: Path | None = None) -> Path:
-    """The path of the compiled library, built if it is not there yet.
+def library_build(
+    folder: Path | None = None, announce: Callable[[Path], None] = lambda _: None
+) -> Path:
+    """The path of the compiled library, built if it is not there yet, which `announce` is told.
 
     A library of this source is taken without a compiler, too. Raises BuildError.
     """
@@ -104,6 +106,7 @@ def library_build(folder: Path | None = None) -> Path:
     library = folder / f"gpt-{source}-{key}.so"
     if not library.exists():
         _build(compiler, library)
+        announce(library)
     return library
 
 
@@ -157,12 +160,15 @@ def _digest(*parts: str) -> str:
 
 
 def main() -> None:
-    """Build, and say in a line what came of it; without a library torch computes."""
+    """Build, and say in a line what came of it; nothing where the library is there already."""
     try:
-        text = f"ChatTTS' native decoder: {library_build()}"
+        library_build(announce=lambda library: _say(f"ChatTTS' native decoder is built: {library}"))
     except BuildError as error:
-        text = f"ChatTTS' native decoder is not built ({error}): torch computes instead, slower"
-    sys.stdout.write(f"{text}\n")
+        _say(f"ChatTTS' native decoder is not built ({error}): torch computes instead, slower")
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
 
 
 if __name__ == "__main__":
