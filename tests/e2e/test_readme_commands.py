@@ -1,5 +1,6 @@
 """What the READMEs tell people to type works as it stands, top to bottom, on a first start."""
 
+import os
 import re
 import subprocess
 import sys
@@ -15,16 +16,20 @@ from tests.requirement import missing, program
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("readme"), pytest.mark.timeout(240)]
 
 READMES = ("README.md", "README.zh-CN.md")
-ADDRESS = "http://127.0.0.1:8000"
+ADDRESS = "127.0.0.1:8000"
 MAKE = "make "
 """Blocks with it install or start something: that is CI's business, and the fixture's."""
 
 
 def blocks(name: str) -> list[str]:
     """The shell commands of a README that a running platform takes, a block each, in order."""
+    return [block for block in fenced(name, "sh") if MAKE not in block]
+
+
+def fenced(name: str, language: str) -> list[str]:
+    """A README's blocks of a language, in order."""
     text = (ROOT / name).read_text(encoding="utf-8")
-    found = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    return [block for block in found if MAKE not in block]
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
 def without_comments(found: list[str]) -> list[str]:
@@ -54,12 +59,46 @@ def test_both_languages_say_the_same_commands() -> None:
     assert english == chinese
 
 
+def test_both_languages_have_the_same_parts() -> None:
+    english, chinese = (
+        re.findall(r"^(#+(?= )|```\w*$)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)
+        for name in READMES
+    )
+    assert english == chinese
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_every_program_works(name: str, platform: Platform, folder: Path) -> None:
+    found = fenced(name, "python")
+    assert len(found) == 2
+    for program_text, out in zip(found, ("speech.mp3", "live.mp3"), strict=True):
+        result = subprocess.run(
+            [sys.executable, "-c", program_text.replace(ADDRESS, platform.url.split("//")[1])],
+            cwd=folder,
+            env={**os.environ, "VOICEHOST_KEY": platform.key, "NO_PROXY": "127.0.0.1"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert result.returncode == 0, result.stderr
+        with av.open(str(folder / out)) as audio:
+            assert audio.streams.audio[0].codec.name.startswith("mp3")
+        (folder / out).unlink()
+
+
 def test_every_block_works(platform: Platform, folder: Path) -> None:
     found = blocks("README.md")
-    assert len(found) == 3
+    assert len(found) == 4
     for block in found:
         result = subprocess.run(
-            [program("bash"), "-euo", "pipefail", "-c", block.replace(ADDRESS, platform.url)],
+            [
+                program("bash"),
+                "-euo",
+                "pipefail",
+                "-c",
+                block.replace(ADDRESS, platform.url.split("//")[1]),
+            ],
             cwd=folder,
             env=platform.environment,
             capture_output=True,
