@@ -23,7 +23,7 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.chmod(0o755)
     os.mkfifo(path.with_name(f"{path.name}.ready"))  # whoever reads it waits for the tool
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(gpu, "_uuid", lambda device: "12-34")
+    monkeypatch.setattr(gpu, "device_uuid", lambda device: "12-34")
     return path
 
 

@@ -50,3 +50,10 @@ def device_find(text: str) -> "torch.device":
         there = f"{count} CUDA device{'s' * (count != 1)}" if count else "no usable CUDA device"
         raise DeviceUnavailable(f"{name} was asked for, but there is {there} here")
     return device
+
+
+def device_uuid(text: str) -> str:
+    """What the driver calls the CUDA device of that name; raises DeviceUnavailable."""
+    import torch
+
+    return str(torch.cuda.get_device_properties(device_find(text)).uuid)

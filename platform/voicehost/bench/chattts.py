@@ -3,7 +3,6 @@
 from argparse import ArgumentParser
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tts.engine.errors import EngineError
 from tts.engine.request import Profile
@@ -18,20 +17,11 @@ from voicehost.bench.chattts_options import (
     device_argument,
     devices_tried,
 )
-from voicehost.bench.chattts_original import STREAMED_TOKENS, OriginalPart
+from voicehost.bench.chattts_original import STREAMED_TOKENS, OriginalPaces, OriginalPart
 from voicehost.bench.chattts_own import OwnPart, ProfilePaces
 from voicehost.bench.chattts_texts import STATIC, Backlog
 from voicehost.bench.errors import BenchError
 
-if TYPE_CHECKING:
-    from voicehost.bench.chattts_options import (
-        aims_hold,
-        checkpoint,
-        checkpoint_arguments,
-        device_argument,
-        devices_tried,
-    )
-from voicehost.bench.chattts_original import OriginalPaces
 
 ORIGINAL_SHARE = 0.6
 """Of the comparison's time: the original takes longer for the same."""
@@ -106,7 +96,7 @@ class Comparison:
         kept = whole.left - LIMITS_RESERVE * limits_seconds(self._run.options["size"])
         return whole.part(1.0, most=max(kept, COMPARISON_SHARE * whole.left))
 
-    def _original(self, budget: Budget) -> "OriginalPaces | None":
+    def _original(self, budget: Budget) -> OriginalPaces | None:
         from tts.engines.chattts.bench.original import OriginalSide
 
         if not OriginalSide.available():
@@ -115,7 +105,7 @@ class Comparison:
         part = budget.part(ORIGINAL_SHARE, most=budget.seconds)
         return OriginalPart(self._run, self._folder, self._devices, self._backlog, part).run()
 
-    def _ratios(self, profile: Profile, ours: ProfilePaces, original: "OriginalPaces") -> None:
+    def _ratios(self, profile: Profile, ours: ProfilePaces, original: OriginalPaces) -> None:
         from tts.engines.chattts.profile import profile_settings
 
         precision = profile_settings(profile, ours.device).precision
@@ -149,9 +139,7 @@ class Comparison:
         )
         self._mixed_ratios(profile, ours, original)
 
-    def _mixed_ratios(
-        self, profile: Profile, ours: ProfilePaces, original: "OriginalPaces"
-    ) -> None:
+    def _mixed_ratios(self, profile: Profile, ours: ProfilePaces, original: OriginalPaces) -> None:
         from tts.engines.chattts.profile import profile_settings
 
         precision = profile_settings(profile, ours.device).precision
@@ -165,7 +153,7 @@ class Comparison:
         )
         self._ratio(name, ours.mixed.tokens_per_second / static.tokens_per_second, MIXED_AIM)
 
-    def _best(self, found: Mapping[Profile, ProfilePaces], original: "OriginalPaces") -> None:
+    def _best(self, found: Mapping[Profile, ProfilePaces], original: OriginalPaces) -> None:
         spoken = max(paces.spoken for paces in found.values())
         self._ratio(
             "best profile / original, best batch / one after another",

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from tts.engines.devices import device_find
+from tts.engines.devices import device_uuid
 
 TOOL = "nvidia-smi"
 _QUERY = ("--query-gpu=utilization.gpu,memory.used", "--format=csv,noheader,nounits")
@@ -40,7 +40,7 @@ def gpu_use(device: str) -> Iterator[GpuUse]:
         yield use
         return
     # The tool counts devices in another order, and knows nothing of those that are hidden.
-    number = f"GPU-{_uuid(device)}"
+    number = f"GPU-{device_uuid(device)}"
     with subprocess.Popen(  # noqa: S603 - the tool by its full path
         [tool, *_QUERY, "--id", number, "--loop-ms", _EVERY_MS], stdout=subprocess.PIPE, text=True
     ) as process:
@@ -60,9 +60,3 @@ def _read(use: GpuUse, output: str) -> None:
             continue  # cut short, or "[N/A]"
         use.busy.append(busy)
         use.memory.append(memory)
-
-
-def _uuid(device: str) -> str:
-    import torch
-
-    return str(torch.cuda.get_device_properties(device_find(device)).uuid)
