@@ -22,7 +22,6 @@ from voicehost.bench.chattts_own import OwnPart, ProfilePaces
 from voicehost.bench.chattts_texts import STATIC, Backlog
 from voicehost.bench.errors import BenchError
 
-
 ORIGINAL_SHARE = 0.6
 """Of the comparison's time: the original takes longer for the same."""
 LIMITS_RESERVE = 1.05
