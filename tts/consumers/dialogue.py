@@ -71,7 +71,7 @@ class Dialogue:
             AudioTransport.BASE64: asyncio.Semaphore(limits.parallel_contexts),
         }
         self._cancelling = asyncio.Lock()
-        self._violations = 0
+        self._errors = 0
 
     @property
     def speaking(self) -> bool:
@@ -95,9 +95,9 @@ class Dialogue:
         try:
             message = message_decode(text)
         except ProtocolError as error:
-            self._violated(error)
+            problem = Problem(400, error.message, code=error.code, param=error.param)
+            self.error(problem, event_id=error.event_id)
             return
-        self._violations = max(0, self._violations - 1)
         if self.closing and not isinstance(message, PlaybackPosition | ContextCancel | Ping):
             return
         try:
@@ -263,27 +263,22 @@ class Dialogue:
         context_id: str | None = None,
         fatal: bool = False,
     ) -> None:
-        """Say what went wrong; a key that lost its validity ends the socket."""
+        """Say what went wrong; too many errors, or a key that lost its validity, end the socket."""
         unauthorized = problem.status == 401
+        self._errors += 1
+        too_many = self._errors >= self._limits.errors
         self._outbox.post(
             message_encode(
                 "error",
                 **self.envelope(problem),
                 event_id=event_id,
                 context_id=context_id,
-                fatal=fatal or unauthorized,
+                fatal=fatal or unauthorized or too_many,
             )
         )
         if unauthorized:
             self._close(CloseCode.UNAUTHORIZED, "invalid_api_key")
-
-    def _violated(self, error: ProtocolError) -> None:
-        """Say what is no message of the protocol; a client that sends little else is cut off."""
-        self._violations += 1
-        too_many = self._violations >= self._limits.errors
-        problem = Problem(400, error.message, code=error.code, param=error.param)
-        self.error(problem, event_id=error.event_id, fatal=too_many)
-        if too_many:
+        elif too_many:
             self._close(CloseCode.POLICY, "too_many_errors")
 
     @staticmethod

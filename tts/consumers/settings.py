@@ -36,8 +36,7 @@ class SocketLimits:
 
     `buffer_characters`: text of one context that may wait to be spoken.
     `contexts`: contexts that may be open at once; with base64 audio,
-    `parallel_contexts` of them speak at the same time, else one. `errors`: frames that are
-    no messages of the protocol which end the socket; each that is one makes up for one of them.
+    `parallel_contexts` of them speak at the same time, else one.
     """
 
     message_bytes: int = 65_536
