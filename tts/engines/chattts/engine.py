@@ -283,10 +283,13 @@ class ChatTtsEngine:
         due = [speech.windows() for speech in speeches]
         windows = [window for found in due for _, window in found]
         decoded = iter(self._vocoder.decode(windows) if windows else [])
-        return [
-            speech.audio([(row, next(decoded)) for row, _ in found])
-            for speech, found in zip(speeches, due, strict=True)
-        ]
+        left = []
+        for speech, found in zip(speeches, due, strict=True):
+            left.append(speech.audio([(row, next(decoded)) for row, _ in found]))
+            for take in speech.takes:
+                if take.error is not None:
+                    self._loop.release(take.row)
+        return left
 
 
 def _begin_failed(error: Exception) -> EngineError:

@@ -7,7 +7,7 @@ import numpy as np
 
 from tts.engine.errors import EngineError
 from tts.engines.base import Samples
-from tts.engines.chattts.generation import RowStep
+from tts.engines.chattts.generation import NotFinite, RowStep
 from tts.engines.chattts.windows import StreamingDecoder, Window, WindowPlan
 
 SILENCE: Samples = np.zeros(0, np.float32)
@@ -36,6 +36,16 @@ class Take:
         if step.hidden is not None:
             self.decoder.push(step.hidden[None])
         self.ended, self.error = step.ended, step.error
+
+    def hear(self, samples: Samples) -> None:
+        """Take in what was decoded; nothing comes of it any more where that is no sound."""
+        if self.error is not None:
+            return
+        if np.isfinite(samples).all():
+            self.parts.append(samples)
+            return
+        self.parts.clear()
+        self.ended, self.error = True, NotFinite("the vocoder's numbers overflowed at this text")
 
     def windows(self) -> list[Window]:
         """What can be decoded now."""
@@ -83,9 +93,9 @@ class Speech:
 
     def audio(self, decoded: Sequence[tuple[int, Samples]]) -> Samples:
         """The samples that leave, given those of the windows."""
-        parts = {take.row: take.parts for take in self.takes}
+        takes_of = {take.row: take for take in self.takes}
         for row, samples in decoded:
-            parts[row].append(samples)
+            takes_of[row].hear(samples)
         if len(self.takes) > 1 and self.rows:
             return SILENCE
         takes = [_joined(take.parts) for take in self.takes if take.error is None]
