@@ -178,3 +178,20 @@ def test_a_process_ends_with_open_backends() -> None:
         "sequence_run(kept, inputs_random(TINY, 3), 0, [3])\n"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", script], check=True, timeout=100)
+
+
+def test_a_process_ends_while_a_thread_computes() -> None:
+    native_backend()
+    script = (
+        "import threading\n"
+        "from tests.tts.engines.chattts.native_reference import *\n"
+        "kept = native_backend(threads=3)\n"
+        "begun = threading.Event()\n"
+        "def compute():\n"
+        "    while True:\n"
+        "        sequence_run(kept, inputs_random(TINY, 3), 0, [3])\n"
+        "        begun.set()\n"
+        "threading.Thread(target=compute, daemon=True).start()\n"
+        "begun.wait()\n"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", script], check=True, timeout=100)

@@ -132,6 +132,8 @@ class NativeBackend:
             packed.handle, precision, cache.slots, cache.positions, threads
         )
         self._free = weakref.finalize(self, self._library.decoder_free, self._decoder)
+        # At the end of the process a thread may still be computing with it; memory goes by itself.
+        self._free.atexit = False
 
     @staticmethod
     def available(precision: Precision = Precision.FP32) -> str | None:

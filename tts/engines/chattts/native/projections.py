@@ -27,6 +27,8 @@ class NativeProjections:
         self._lock = threading.Lock()
         self._handle = self._library.projections_create(precision, InstructionSet.BEST, threads)
         self._free = weakref.finalize(self, self._library.projections_free, self._handle)
+        # At the end of the process a thread may still be computing with it; memory goes by itself.
+        self._free.atexit = False
 
     @property
     def bytes(self) -> int:
