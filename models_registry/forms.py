@@ -1,11 +1,9 @@
 """Forms of the admin: they check what a service would refuse, before it is called."""
 
-from collections.abc import Iterable
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 from django import forms
 from unfold.widgets import (
-    UnfoldAdminSelectWidget,
     UnfoldAdminTextareaWidget,
     UnfoldAdminTextInputWidget,
 )
@@ -18,21 +16,9 @@ from models_registry.services import split_check
 from models_registry.states import VersionState
 
 
-class TierNames(Protocol):
-    """Says which quality tiers there are, lowest first."""
-
-    def __call__(self) -> Iterable[str]:
-        """Their names."""
-
-
 class RouteForm(ModelForm[Route]):
-    """A route, the reason for a change, and the revision the operator was looking at.
+    """A route, the reason for a change, and the revision the operator was looking at."""
 
-    `tier_names` is set by the project, which knows the tiers; without it any
-    name is taken.
-    """
-
-    tier_names: ClassVar[TierNames | None] = None
     note = forms.CharField(
         required=False,
         max_length=500,
@@ -50,22 +36,12 @@ class RouteForm(ModelForm[Route]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if "default_tier" in self.fields and self.tier_names is not None:
-            # A tier that is gone stays on show, and is refused when saved.
-            names = dict.fromkeys((self.initial.get("default_tier") or "", *self.tier_names()))
-            choices = [("", "the key's own"), *((name, name) for name in names if name)]
-            self.fields["default_tier"].widget = UnfoldAdminSelectWidget(choices=choices)
-        # Absent in the read-only form that a viewer gets.
+        # Absent, like the revision below, in the read-only form that a viewer gets.
+        tier = self.fields.get("default_tier")
+        if isinstance(tier, forms.ModelChoiceField):
+            tier.empty_label = "the key's own"
         if "seen_revision" in self.fields:
             self.fields["seen_revision"].initial = self.instance.revision
-
-    def clean_default_tier(self) -> str:
-        """Refuse a tier that does not exist."""
-        name = str(self.cleaned_data["default_tier"])
-        known = None if self.tier_names is None else list(self.tier_names())
-        if name and known is not None and name not in known:
-            raise forms.ValidationError(f"There is no tier '{name}'; tiers: {', '.join(known)}.")
-        return name
 
     def clean(self) -> dict[str, Any]:
         """Refuse what was written against an older split."""

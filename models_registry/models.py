@@ -140,11 +140,14 @@ class Route(models.Model):
 
     name = models.CharField(max_length=64, unique=True, validators=[_name_validator])
     description = models.TextField(blank=True, default="")
-    default_tier = models.CharField(
-        max_length=32,
+    # By name, since the registry imports nothing of tenants.
+    default_tier = models.ForeignKey(
+        "tenants.QualityTier",
+        null=True,
         blank=True,
-        default="",
-        help_text="The quality tier of requests that name none; blank: the key's own.",
+        on_delete=models.PROTECT,
+        related_name="routes",
+        help_text="The quality tier of requests that name none; empty: the key's own.",
     )
     is_public = models.BooleanField(
         default=True,

@@ -147,7 +147,7 @@ async def models_listed(access: RouteAccess = EVERY_PUBLIC) -> tuple[ListedModel
             name=item.name,
             description=item.description,
             created=int(item.created_at.timestamp()),
-            default_tier=item.default_tier,
+            default_tier=_tier_name(item),
         )
         for item in _usable(await _routes_all(), access)
     )
@@ -208,7 +208,8 @@ def route_weights_at(route_name: str, at: datetime) -> dict[str, int]:
 
 @database_sync_to_async
 def _routes_all() -> list[Route]:
-    return list(Route.objects.filter(weights__weight__gt=0).order_by("name").distinct())
+    routes = Route.objects.filter(weights__weight__gt=0).select_related("default_tier")
+    return list(routes.order_by("name").distinct())
 
 
 @database_sync_to_async
@@ -216,7 +217,7 @@ def _route_table(name: str) -> _RouteTable | None:
     # One query: owners and weights must be of the same revision.
     rows = list(
         RouteWeight.objects.filter(route__name=name, weight__gt=0).select_related(
-            "route", "version__model"
+            "route__default_tier", "version__model"
         )
     )
     if not rows:
@@ -252,10 +253,14 @@ def _routed(route: Route, version: ModelVersion, weight: int, total: int) -> Rou
         engine=manifest.engine,
         sample_rate=manifest.sample_rate,
         languages=manifest.languages,
-        default_tier=route.default_tier,
+        default_tier=_tier_name(route),
         weight=weight,
         weight_total=total,
     )
+
+
+def _tier_name(route: Route) -> str:
+    return route.default_tier.name if route.default_tier is not None else ""
 
 
 def _spec(version: ModelVersion) -> VersionSpec:

@@ -52,6 +52,7 @@ class RouteAdmin(ErrorsAsMessages, ModelAdmin[Route]):
     list_display = ("name", "split", "default_tier", "is_public", "revision")
     list_filter = ("is_public", "default_tier")
     list_filter_submit = True
+    list_select_related = ("default_tier",)
     search_fields = ("name", "description")
     search_help_text = "Name or description"
     warn_unsaved_form = True
@@ -87,14 +88,14 @@ class RouteAdmin(ErrorsAsMessages, ModelAdmin[Route]):
             services.route_update(
                 obj.name,
                 description=obj.description,
-                default_tier=obj.default_tier,
+                default_tier_id=obj.default_tier_id,
                 is_public=obj.is_public,
             )
             return
         created = services.route_create(
             name=obj.name,
             description=obj.description,
-            default_tier=obj.default_tier,
+            default_tier_id=obj.default_tier_id,
             is_public=obj.is_public,
         )
         obj.pk = created.pk

@@ -17,7 +17,11 @@ Weights = Mapping[str, int]
 
 
 def route_create(
-    *, name: str, description: str = "", default_tier: str = "", is_public: bool = True
+    *,
+    name: str,
+    description: str = "",
+    default_tier_id: int | None = None,
+    is_public: bool = True,
 ) -> Route:
     """Make a route without weights; raises RouteInvalid when the name is taken or malformed."""
     # Each route hashes keys with a salt of its own, so that the callers who
@@ -25,7 +29,7 @@ def route_create(
     route = Route(
         name=name,
         description=description,
-        default_tier=default_tier,
+        default_tier_id=default_tier_id,
         is_public=is_public,
         salt=secrets.token_hex(8),
     )
@@ -35,12 +39,14 @@ def route_create(
     return route
 
 
-def route_update(route_name: str, *, description: str, default_tier: str, is_public: bool) -> Route:
+def route_update(
+    route_name: str, *, description: str, default_tier_id: int | None, is_public: bool
+) -> Route:
     """Change what a route says of itself; raises RouteNotFound, RouteInvalid."""
     with transaction.atomic():
         route = _locked(route_name)
         route.description = description
-        route.default_tier = default_tier
+        route.default_tier_id = default_tier_id
         route.is_public = is_public
         _clean(route)
         route.save(update_fields=["description", "default_tier", "is_public"])

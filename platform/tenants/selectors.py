@@ -176,11 +176,6 @@ def tier_find(name: str) -> QualityTier:
         raise NotFound(f"There is no tier '{name}'; tiers are: {names}.", param="tier") from error
 
 
-def tier_names() -> list[str]:
-    """The names of all tiers, lowest rank first."""
-    return list(QualityTier.objects.order_by("rank").values_list("name", flat=True))
-
-
 def api_key_find(prefix: str) -> ApiKey:
     """A key by its prefix (`vh_` and 8 characters) or the whole key; raises NotFound."""
     try:

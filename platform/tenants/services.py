@@ -176,12 +176,15 @@ def tier_update(*, tier: QualityTier, **changes: Unpack[TierFields]) -> QualityT
 
 @transaction.atomic
 def tier_delete(*, tier: QualityTier) -> None:
-    """Delete a tier that no key has; raises InvalidValue."""
+    """Delete a tier that no key has and no route names; raises InvalidValue."""
     try:
         tier.delete()
     except models.ProtectedError as error:
+        kinds = sorted({str(item._meta.verbose_name_plural) for item in error.protected_objects})
         raise InvalidValue(
-            f"Keys still have the tier '{tier.name}': move them to another first.", param="tier"
+            f"There are still {' and '.join(kinds)} with the tier '{tier.name}': "
+            "move them to another first.",
+            param="tier",
         ) from error
     epoch_bump()
 

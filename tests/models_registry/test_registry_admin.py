@@ -59,7 +59,7 @@ def form_of(route: Route, weights: dict[str, int], **changes: Any) -> dict[str, 
     rows = {row.version_id: row.pk for row in route.weights.all()}
     data: dict[str, Any] = {
         "description": route.description,
-        "default_tier": route.default_tier,
+        "default_tier": route.default_tier_id or "",
         "is_public": "on",
         "note": "from the admin",
         "seen_revision": route.revision,

@@ -16,6 +16,7 @@ from models_registry.selectors import (
     versions_with_weight,
 )
 from models_registry.services import route_create, route_set
+from tenants.models import QualityTier
 from tests.epoch import Epoch
 from tests.models_registry.registering import VersionMaker
 
@@ -29,7 +30,11 @@ def split(version_make: VersionMaker) -> None:
     """Route tts-1, nine tenths to demo@1; hidden, not public; empty, without weights."""
     version_make("1")
     version_make("2")
-    route_create(name="tts-1", default_tier="realtime", description="Fast")
+    route_create(
+        name="tts-1",
+        default_tier_id=QualityTier.objects.get(name="realtime").pk,
+        description="Fast",
+    )
     route_create(name="hidden", is_public=False)
     route_create(name="empty")
     route_set("tts-1", {"demo@1": 90, "demo@2": 10}, "test")

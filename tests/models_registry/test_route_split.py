@@ -18,6 +18,7 @@ from models_registry.services import (
 )
 from models_registry.split import buckets_owned
 from models_registry.states import VersionState
+from tenants.models import QualityTier
 from tests.models_registry.registering import VersionMaker
 
 
@@ -174,9 +175,10 @@ def test_history_outlives_the_route(route: Route) -> None:
 
 
 def test_route_is_described_anew(route: Route) -> None:
-    route_update("tts-1", description="New", default_tier="hq", is_public=False)
+    hq = QualityTier.objects.get(name="hq")
+    route_update("tts-1", description="New", default_tier_id=hq.pk, is_public=False)
     route.refresh_from_db()
-    assert (route.description, route.default_tier, route.is_public) == ("New", "hq", False)
+    assert (route.description, route.default_tier, route.is_public) == ("New", hq, False)
 
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", "tts-1", "x" * 65])

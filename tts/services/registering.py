@@ -18,6 +18,7 @@ from models_registry.services import (
     version_transition,
 )
 from models_registry.states import VersionState
+from tenants.models import QualityTier
 from tts.engine.errors import EngineError
 from tts.engines.shards import LocalShards
 from tts.errors import ModelImportFailed, VoiceInvalid
@@ -100,7 +101,10 @@ def route_ensure(name: str, tier: str, description: str, version_key: str) -> No
     """Have a route, and give it `version_key` where a first start chose what it has."""
     route = Route.objects.filter(name=name).first()
     if route is None:
-        route = route_create(name=name, description=description, default_tier=tier)
+        found = QualityTier.objects.filter(name=tier).first()
+        route = route_create(
+            name=name, description=description, default_tier_id=found.pk if found else None
+        )
     weights = {row.version.key for row in route.weights.select_related("version")}
     touched = route.events.exclude(actor=FIRST_START).exists()
     stands_in = all(key.startswith("tone@") for key in weights)

@@ -86,7 +86,7 @@ def test_speaking_with_it_is_one_step(tiny: Path) -> None:
     assert f"manage.py model_check {key}" in unverified
     for name in ("tts-1", "tts-1-hd", "chattts"):
         assert route_weights(name) == {key: 100}
-    assert Route.objects.get(name="tts-1-hd").default_tier == "hq"
+    assert str(Route.objects.get(name="tts-1-hd").default_tier) == "hq"
     route_set("tts-1", {key: 10, "tone@1": 90}, "ada")
     route_set("tts-1-hd", {"tone@1": 100}, "ada")
     chattts_speak(str(tiny))
