@@ -8,7 +8,6 @@ from django.db import transaction
 
 from models_registry.batching import Batching
 from models_registry.errors import RegistryError
-from models_registry.selectors import route_weights
 from models_registry.services import route_set
 from tts.engine.errors import EngineError
 from tts.errors import ModelImportFailed
@@ -63,19 +62,24 @@ def chattts_import(place: str, version: str | None = None) -> ImportedVersion:
 def chattts_speak(place: str) -> str:
     """Import a checkpoint and have `tts-1` and `tts-1-hd` spoken by it; says what was done.
 
-    A route that gives the version some weight already stays as it is. Raises
-    ModelImportFailed; nothing is changed then.
+    A route that gives the version some weight already stays as it is, and one that was
+    deleted stays away. Raises ModelImportFailed; nothing is changed then.
     """
     imported = chattts_import(place)
+    routes = {"chattts": ("", DESCRIPTIONS["chattts"])} | {name: ROUTES[name] for name in ROUTED}
+    gone = []
     try:
         with transaction.atomic():
-            routes = {"chattts": ("", DESCRIPTIONS["chattts"])}
-            routes |= {name: ROUTES[name] for name in ROUTED}
             for name, (tier, description) in routes.items():
-                route_ensure(name, tier, description, imported.key)
-                if imported.key not in route_weights(name):
+                weights = route_ensure(name, tier, description, imported.key)
+                if weights is None:
+                    gone.append(name)
+                elif imported.key not in weights:
                     route_set(name, {imported.key: 100}, ACTOR)
     except RegistryError as error:
         raise ModelImportFailed(error.message) from error
-    line = f"Speaking with {imported.key} on {' and '.join(ROUTED)}."
-    return "\n".join(filter(None, (line, unverified_line(imported.key))))
+    on = " and ".join(name for name in ROUTED if name not in gone) or "no route"
+    lines = [f"Speaking with {imported.key} on {on}."]
+    if gone:
+        lines.append(f"Deleted routes stay away: {', '.join(gone)}. The admin makes them anew.")
+    return "\n".join(filter(None, (*lines, unverified_line(imported.key))))

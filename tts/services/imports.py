@@ -10,7 +10,6 @@ from pathlib import Path
 from django.db import transaction
 
 from models_registry.batching import Batching
-from models_registry.selectors import route_weights
 from tts.engine.errors import EngineError
 from tts.engines.base import EngineKind
 from tts.engines.tone import config as tone
@@ -96,9 +95,9 @@ def tone_import(
 def model_import_bundled() -> str:
     """Have a model that speaks, and routes to it; safe to call at every start.
 
-    Routes that are there stay as they are, except that those which the first
-    start had to give to `tone`, and nobody has touched since, get Kokoro once it
-    is installed. Returns a line that says what speaks, and why where it is `tone`.
+    Routes that are there stay as they are, and those that were deleted stay away. Only
+    those which the first start had to give to `tone`, and nobody has touched since, get
+    Kokoro once it is installed. Returns a line that says what speaks, and why where it is `tone`.
     """
     with transaction.atomic():
         tones = tone_import()
@@ -110,7 +109,10 @@ def model_import_bundled() -> str:
         else:
             speaking, line = kokoro.key, f"Speaking with {kokoro.key}."
             route_ensure("kokoro", "", DESCRIPTIONS["kokoro"], kokoro.key)
-        for name, (tier, description) in ROUTES.items():
-            route_ensure(name, tier, description, speaking)
-        chosen = route_weights("tts-1")
-    return line if speaking in chosen else f"Speaking with {' and '.join(chosen)}."
+        chosen = {
+            name: route_ensure(name, tier, description, speaking)
+            for name, (tier, description) in ROUTES.items()
+        }["tts-1"]
+    if chosen is None or speaking in chosen:
+        return line
+    return f"Speaking with {' and '.join(chosen)}."

@@ -8,7 +8,8 @@ from django.db import transaction
 from models_registry.batching import Batching
 from models_registry.errors import RegistryError
 from models_registry.manifest import Manifest
-from models_registry.models import ModelVersion, Route, SpeechModel
+from models_registry.models import ModelVersion, Route, RouteEvent, SpeechModel
+from models_registry.selectors import route_weights
 from models_registry.services import (
     route_create,
     route_set,
@@ -97,16 +98,23 @@ def _verify(manifest: Manifest) -> None:
             raise ModelImportFailed(error.message) from error
 
 
-def route_ensure(name: str, tier: str, description: str, version_key: str) -> None:
-    """Have a route, and give it `version_key` where a first start chose what it has."""
-    route = Route.objects.filter(name=name).first()
-    if route is None:
+def route_ensure(name: str, tier: str, description: str, version_key: str) -> dict[str, int] | None:
+    """Have a route, and give it `version_key` where a first start chose what it has.
+
+    Returns its weights; None for a route that was deleted: whoever did that wants none.
+    """
+    history = RouteEvent.objects.filter(route_name=name)
+    if not Route.objects.filter(name=name).exists():
+        if history.exists():
+            return None
         found = QualityTier.objects.filter(name=tier).first()
-        route = route_create(
+        route_create(
             name=name, description=description, default_tier_id=found.pk if found else None
         )
-    weights = {row.version.key for row in route.weights.select_related("version")}
-    touched = route.events.exclude(actor=FIRST_START).exists()
+    weights = route_weights(name)
     stands_in = all(key.startswith("tone@") for key in weights)
-    if not touched and stands_in and weights != {version_key}:
-        route_set(name, {version_key: 100}, FIRST_START)
+    untouched = not history.exclude(actor=FIRST_START).exists()
+    if untouched and stands_in and weights.keys() != {version_key}:
+        weights = {version_key: 100}
+        route_set(name, weights, FIRST_START)
+    return weights

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 
 from models_registry.models import ModelVersion, Route
 from models_registry.selectors import route_weights, version_spec_sync
-from models_registry.services import route_set
+from models_registry.services import route_delete, route_set
 from tests.tts.engines.chattts.damaged import Tensors, copied, rewrite
 from tts.engine.errors import VersionUnavailable
 from tts.engines.chattts.checkpoint import FILES
@@ -92,6 +92,17 @@ def test_speaking_with_it_is_one_step(tiny: Path) -> None:
     chattts_speak(str(tiny))
     assert route_weights("tts-1") == {key: 10, "tone@1": 90}
     assert route_weights("tts-1-hd") == {key: 100}
+
+
+def test_speaking_with_it_brings_no_deleted_route_back(tiny: Path) -> None:
+    tone_import()
+    chattts_speak(str(tiny))
+    key = ModelVersion.objects.get(model__name="chattts").key
+    route_delete("tts-1", "ada")
+    speaking, gone, _ = chattts_speak(str(tiny)).splitlines()
+    assert speaking == f"Speaking with {key} on tts-1-hd."
+    assert gone.startswith("Deleted routes stay away: tts-1.")
+    assert not Route.objects.filter(name="tts-1").exists()
 
 
 def _truncate(asset: Path) -> None:

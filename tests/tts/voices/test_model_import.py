@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from coordination.epoch import ConfigCache
 from models_registry.models import ModelVersion, Route, RouteEvent
 from models_registry.selectors import models_listed, route, route_weights, version_spec_sync
-from models_registry.services import route_set
+from models_registry.services import route_create, route_delete, route_set
 from tests.requirement import missing
 from tts.engines.kokoro import manifest as kokoro
 from tts.engines.shards import ShardSpec
@@ -131,6 +131,19 @@ def test_every_start_is_as_the_first() -> None:
     events = RouteEvent.objects.count()
     assert model_import_bundled() == "Speaking with kokoro@1.0."
     assert RouteEvent.objects.count() == events
+
+
+@pytest.mark.usefixtures("db", "small_kokoro")
+def test_a_deleted_route_stays_away() -> None:
+    model_import_bundled()
+    route_delete("tts-1", "ada")
+    route_delete("tone", "ada")
+    assert model_import_bundled() == "Speaking with kokoro@1.0."
+    assert not Route.objects.filter(name__in=["tts-1", "tone"]).exists()
+    # Made anew, it is whoever made it that gives it weights.
+    route_create(name="tts-1")
+    model_import_bundled()
+    assert route_weights("tts-1") == {}
 
 
 @pytest.mark.usefixtures("db", "no_kokoro")
