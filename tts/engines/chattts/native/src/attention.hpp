@@ -15,7 +15,11 @@ namespace gpt {
 namespace {
 
 constexpr size_t kLine = 64;
-constexpr size_t kTokensAhead = 32;
+
+// Into the second cache, from where they are read soon enough.
+inline void fetch(const char* from, size_t bytes) {
+  for (size_t i = 0; i < bytes; i += kLine) _mm_prefetch(from + i, _MM_HINT_T1);
+}
 
 template <class S, class Kind>
 struct Attention {
@@ -82,11 +86,12 @@ struct Attention {
     }
     constexpr int group = Kind::key_group;
     constexpr size_t step_bytes = static_cast<size_t>(Blocks) * group * S::lanes * sizeof(Key);
-    const char* ahead = reinterpret_cast<const char*>(keys + Blocks * block_keys);
+    // The same tokens' values are as many bytes, and come next.
+    const char* values = static_cast<const char*>(cache.values) +
+                         static_cast<size_t>(block) * block_keys * sizeof(Key);
     for (int d = 0; d < tile.head_size; d += group, keys += group * S::lanes) {
-      // The blocks after these are fetched meanwhile: caches are read from memory, each step.
-      for (size_t i = 0; i < step_bytes; i += kLine) _mm_prefetch(ahead + i, _MM_HINT_T0);
-      ahead += step_bytes;
+      fetch(values, step_bytes);
+      values += step_bytes;
 #pragma GCC unroll 8
       for (int i = 0; i < Blocks; ++i) {
 #pragma GCC unroll 4
@@ -164,12 +169,12 @@ struct Attention {
     }
     // All rows see the tokens that the first one sees; the few after those are each row's own.
     const size_t head_size = static_cast<size_t>(tile.head_size);
+    const char* keys = static_cast<const char*>(tile.next_keys) +
+                       static_cast<size_t>(first) * S::lanes * sizeof(Value);
     for (int token = 0; token < tile.counts[0]; ++token) {
       const Value* at = values + static_cast<size_t>(token) * head_size;
-      const char* ahead = reinterpret_cast<const char*>(at + kTokensAhead * head_size);
-      for (size_t i = 0; i < Vectors * S::lanes * sizeof(Value); i += kLine) {
-        _mm_prefetch(ahead + i, _MM_HINT_T0);
-      }
+      fetch(keys + static_cast<size_t>(token) * head_size * sizeof(Value),
+            Vectors * S::lanes * sizeof(Value));
       add_values<Rows, Vectors>(sums, tile.scores + token, tile.score_stride, at);
     }
 #pragma GCC unroll 4

@@ -168,7 +168,8 @@ void Decoder::attention(int index, int thread) {
   // All keys before any query: rows of one slot see each other.
   pool_.share(count_ * shape().heads, [&](int task) { remember(index, task); });
   const int tiles = static_cast<int>(tiles_.size());
-  pool_.share(tiles * shape().heads, [&](int task) { attend(index, task, thread); });
+  pool_.share_ahead(tiles * shape().heads,
+                    [&](int task, int next) { attend(index, task, next, thread); });
 }
 
 void Decoder::output(const Call& call, int thread) {
@@ -217,22 +218,27 @@ void Decoder::remember(int index, int task) {
   cache_.kernels().remember(token, cache_.head(index, row.slot, head));
 }
 
-void Decoder::attend(int index, int task, int thread) {
-  const int head = task % shape().heads;
+HeadCache Decoder::tile_cache(int index, int task) const {
   const Tile& tile = tiles_[static_cast<size_t>(task / shape().heads)];
-  const int offset = head * shape().head_size();
+  return cache_.head(index, rows_[tile.first].slot, task % shape().heads);
+}
+
+void Decoder::attend(int index, int task, int next, int thread) {
+  const Tile& tile = tiles_[static_cast<size_t>(task / shape().heads)];
+  const int offset = task % shape().heads * shape().head_size();
   AttentionTile work{};
   work.rows = tile.rows;
   work.head_size = shape().head_size();
   work.scores = scores_ + static_cast<size_t>(thread) * kTileRows * score_stride_;
   work.score_stride = score_stride_;
+  work.next_keys = tile_cache(index, next < 0 ? task : next).keys;
   for (int i = 0; i < tile.rows; ++i) {
     const size_t row = static_cast<size_t>(tile.first + i);
     work.queries[i] = qkv_.starts[row] + offset;
     work.outputs[i] = attended_.starts[row] + offset;
     work.counts[i] = rows_[row].position + 1;
   }
-  cache_.kernels().attend(work, cache_.head(index, rows_[tile.first].slot, head));
+  cache_.kernels().attend(work, tile_cache(index, task));
 }
 
 }  // namespace gpt

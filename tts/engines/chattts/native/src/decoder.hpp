@@ -58,7 +58,8 @@ class Decoder {
   void multiply(const Matrix& matrix, const Activations& inputs, float* const* outputs, int rows,
                 int columns, Epilogue epilogue, const WeightKernels& kernels);
   void remember(int index, int task);
-  void attend(int index, int task, int thread);
+  HeadCache tile_cache(int index, int task) const;
+  void attend(int index, int task, int next, int thread);
 
   std::shared_ptr<const Weights> weights_;
   Cache cache_;

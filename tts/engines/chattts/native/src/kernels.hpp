@@ -108,6 +108,7 @@ struct AttentionTile {
   int counts[kTileRows];  // tokens that the row sees
   float* scores;          // kTileRows * score_stride, a thread's own
   size_t score_stride;    // at least the counts rounded up to kPositionStep
+  const void* next_keys;  // that the same thread reads after this: fetched meanwhile
 };
 
 struct CacheKernels {

@@ -15,15 +15,14 @@
 namespace gpt {
 namespace {
 
-// Weights come from memory, once a step. Used once, they are fetched this many bytes ahead.
-constexpr size_t kFetchAhead = 4096;
+// Weights come from memory, once a step, in pieces of this size: one that several tiles of rows
+// use stays in the first cache meanwhile, beside the rows.
+constexpr size_t kPieceBytes = 8192;
 constexpr size_t kCacheLine = 64;
-// Used by several tiles of rows, they stay in the first cache meanwhile, in pieces of this size.
-constexpr size_t kPieceBytes = 16384;
 
 // What to fetch while a piece is multiplied: `lines` cache lines from `from` on at each step of the
-// depth. With several tiles only the first would wait for memory, and the others would leave it
-// idle: instead each fetches its share of the next piece.
+// depth. Each tile of rows fetches its share of the next piece, so that memory is never idle; into
+// the second cache, since the first has too few misses under way to keep memory busy.
 struct Fetch {
   const char* from;
   size_t lines;
@@ -56,7 +55,7 @@ struct Products {
     const Matrix& matrix = *product.matrix;
     // Tiles of nearly the same height, so that none is left with one row.
     const int tiles = (product.rows + S::product_rows - 1) / S::product_rows;
-    const int depth = tiles == 1 ? matrix.depth : std::min(matrix.depth, piece_depth);
+    const int depth = std::min(matrix.depth, piece_depth);
     Sum sums[kMostRows][2];
     for (int row = 0; row < product.rows; ++row) {
       sums[row][0] = sums[row][1] = Kind::start(product.inputs->offsets[row]);
@@ -67,9 +66,8 @@ struct Products {
       const Piece after = last ? Piece{next, 0, depth} : Piece{panel, k + depth, depth};
       for (int tile = 0, row = 0; tile < tiles; ++tile) {
         const int rows = (product.rows - row + tiles - tile - 1) / (tiles - tile);
-        const Fetch fetch =
-            tiles == 1 ? fetch_ahead(matrix, piece) : fetch_share(matrix, after, tile, tiles);
-        add_tile<S::product_rows>(sums + row, product, piece, row, rows, fetch);
+        add_tile<S::product_rows>(sums + row, product, piece, row, rows,
+                                  fetch_share(matrix, after, tile, tiles));
         row += rows;
       }
     }
@@ -94,10 +92,6 @@ struct Products {
                         static_cast<size_t>(piece.panel) * matrix.panel_bytes;
     return reinterpret_cast<const Weight*>(panel) +
            static_cast<size_t>(piece.start) * panel_columns;
-  }
-
-  static Fetch fetch_ahead(const Matrix& matrix, const Piece& piece) {
-    return {reinterpret_cast<const char*>(weights_of(matrix, piece)) + kFetchAhead, block_lines};
   }
 
   static Fetch fetch_share(const Matrix& matrix, const Piece& piece, int tile, int tiles) {
@@ -135,7 +129,7 @@ struct Products {
     }
     for (int k = 0; k < piece.depth; k += kDepthStep, weights += block) {
       for (size_t line = 0; line < fetch.lines; ++line, fetch.from += kCacheLine) {
-        _mm_prefetch(fetch.from, _MM_HINT_T0);
+        _mm_prefetch(fetch.from, _MM_HINT_T1);
       }
       Kind::template step<Rows>(sums, weights, inputs + k, stride);
     }
