@@ -14,11 +14,9 @@
 namespace gpt {
 namespace {
 
-constexpr size_t kLine = 64;
-
 // Into the second cache, from where they are read soon enough.
 inline void fetch(const char* from, size_t bytes) {
-  for (size_t i = 0; i < bytes; i += kLine) _mm_prefetch(from + i, _MM_HINT_T1);
+  for (size_t i = 0; i < bytes; i += kLineBytes) _mm_prefetch(from + i, _MM_HINT_T1);
 }
 
 template <class S, class Kind>

@@ -4,7 +4,6 @@
 #include <string>
 #include <tuple>
 
-#include "kernels.hpp"
 #include "shape.hpp"
 
 namespace gpt {
@@ -32,15 +31,13 @@ std::vector<Row> order_rows(const int32_t* slots, const int32_t* positions, int 
   return rows;
 }
 
-void find_tiles(const Row* rows, int count, std::vector<Tile>& tiles) {
-  tiles.clear();
+void find_runs(const Row* rows, int count, std::vector<Run>& runs) {
+  runs.clear();
   for (int i = 0; i < count; ++i) {
-    const bool joins = !tiles.empty() && tiles.back().rows < kTileRows &&
-                       rows[tiles.back().first].slot == rows[i].slot;
-    if (joins) {
-      ++tiles.back().rows;
+    if (!runs.empty() && rows[runs.back().first].slot == rows[i].slot) {
+      ++runs.back().rows;
     } else {
-      tiles.push_back({i, 1});
+      runs.push_back({i, 1});
     }
   }
 }

@@ -12,8 +12,8 @@ struct Row {
   int index;  // in the call's arrays
 };
 
-// Neighbours in the batch that share the reading of their slot's cache.
-struct Tile {
+// The rows of one slot, which see each other's keys.
+struct Run {
   int first;
   int rows;
 };
@@ -22,7 +22,6 @@ struct Tile {
 std::vector<Row> order_rows(const int32_t* slots, const int32_t* positions, int count,
                             int slot_limit, int position_limit);
 
-// Cuts neighbours of one slot into tiles of at most kTileRows.
-void find_tiles(const Row* rows, int count, std::vector<Tile>& tiles);
+void find_runs(const Row* rows, int count, std::vector<Run>& runs);
 
 }  // namespace gpt

@@ -9,8 +9,6 @@ namespace gpt {
 
 namespace {
 
-constexpr int kFloatBytes = sizeof(float);
-
 const CacheKernels& require_cache(const Weights& weights, Precision precision) {
   const CacheKernels* kernels = find_cache_kernels(precision, weights.instruction_set());
   require(kernels != nullptr, "this processor lacks the instructions that were asked for");
@@ -47,7 +45,7 @@ Decoder::Decoder(std::shared_ptr<const Weights> weights, Precision cache_precisi
     : weights_(require_complete(std::move(weights))),
       cache_(weights_->shape(), require_cache(*weights_, cache_precision), slots, positions),
       pool_(threads) {
-  tiles_.reserve(kMostRows);
+  runs_.reserve(kMostRows);
   final_row_.resize(kMostRows);
   logits_.resize(kMostRows);
   Arena measure;
@@ -78,7 +76,7 @@ void Decoder::allocate(Arena& arena) {
 }
 
 Decoder::Rows Decoder::take_rows(Arena& arena, int width) {
-  Rows rows{nullptr, static_cast<size_t>(width), {}};
+  Rows rows{nullptr, row_bytes(width) / sizeof(float), {}};
   rows.values = arena.take<float>(kMostRows * rows.stride);
   if (rows.values == nullptr) return rows;  // only measured
   rows.starts.resize(kMostRows);
@@ -87,7 +85,7 @@ Decoder::Rows Decoder::take_rows(Arena& arena, int width) {
 }
 
 Activations Decoder::take_activations(Arena& arena, int width) {
-  Activations rows{nullptr, static_cast<size_t>(width) * kFloatBytes, nullptr, nullptr};
+  Activations rows{nullptr, row_bytes(width), nullptr, nullptr};
   rows.data = arena.take<unsigned char>(kMostRows * rows.stride);
   rows.scales = arena.take<float>(kMostRows);
   rows.offsets = arena.take<int32_t>(kMostRows);
@@ -120,7 +118,7 @@ void Decoder::forward(const Call& call) {
 void Decoder::compute(const Call& call, const Row* rows, int count) {
   rows_ = rows;
   count_ = count;
-  find_tiles(rows, count, tiles_);
+  find_runs(rows, count, runs_);
   load(call);
   pool_.run([&](int thread) {
     for (int i = 0; i < shape().layers; ++i) layer(weights_->layer(i), i, thread);
@@ -165,10 +163,8 @@ void Decoder::layer(const Layer& layer, int index, int thread) {
 }
 
 void Decoder::attention(int index, int thread) {
-  // All keys before any query: rows of one slot see each other.
-  pool_.share(count_ * shape().heads, [&](int task) { remember(index, task); });
-  const int tiles = static_cast<int>(tiles_.size());
-  pool_.share_ahead(tiles * shape().heads,
+  const int runs = static_cast<int>(runs_.size());
+  pool_.share_ahead(runs * shape().heads,
                     [&](int task, int next) { attend(index, task, next, thread); });
 }
 
@@ -206,39 +202,46 @@ void Decoder::multiply(const Matrix& matrix, const Activations& inputs, float* c
                     [&](int panel, int next) { kernels.multiply(product, panel, next); });
 }
 
-void Decoder::remember(int index, int task) {
-  const int head = task % shape().heads;
-  const Row& row = rows_[task / shape().heads];
-  const size_t hidden = static_cast<size_t>(shape().hidden);
-  const size_t half = static_cast<size_t>(shape().head_size() / 2);
-  float* query = qkv_.starts[static_cast<size_t>(task / shape().heads)] + head * shape().head_size();
-  const size_t turn = static_cast<size_t>(row.position) * half;
-  const NewToken token{query,           query + hidden, query + 2 * hidden, cosines_ + turn,
-                       sines_ + turn, row.position,   shape().head_size()};
-  cache_.kernels().remember(token, cache_.head(index, row.slot, head));
+HeadCache Decoder::head_cache(int index, int task) const {
+  const Run& run = runs_[static_cast<size_t>(task / shape().heads)];
+  return cache_.head(index, rows_[run.first].slot, task % shape().heads);
 }
 
-HeadCache Decoder::tile_cache(int index, int task) const {
-  const Tile& tile = tiles_[static_cast<size_t>(task / shape().heads)];
-  return cache_.head(index, rows_[tile.first].slot, task % shape().heads);
+void Decoder::remember(int row, int head, const HeadCache& cache) {
+  const size_t hidden = static_cast<size_t>(shape().hidden);
+  const size_t half = static_cast<size_t>(shape().head_size() / 2);
+  const int position = rows_[row].position;
+  float* query = qkv_.starts[static_cast<size_t>(row)] + head * shape().head_size();
+  const size_t turn = static_cast<size_t>(position) * half;
+  const NewToken token{query,         query + hidden, query + 2 * hidden, cosines_ + turn,
+                       sines_ + turn, position,       shape().head_size()};
+  cache_.kernels().remember(token, cache);
 }
 
 void Decoder::attend(int index, int task, int next, int thread) {
-  const Tile& tile = tiles_[static_cast<size_t>(task / shape().heads)];
-  const int offset = task % shape().heads * shape().head_size();
-  AttentionTile work{};
-  work.rows = tile.rows;
-  work.head_size = shape().head_size();
-  work.scores = scores_ + static_cast<size_t>(thread) * kTileRows * score_stride_;
-  work.score_stride = score_stride_;
-  work.next_keys = tile_cache(index, next < 0 ? task : next).keys;
-  for (int i = 0; i < tile.rows; ++i) {
-    const size_t row = static_cast<size_t>(tile.first + i);
-    work.queries[i] = qkv_.starts[row] + offset;
-    work.outputs[i] = attended_.starts[row] + offset;
-    work.counts[i] = rows_[row].position + 1;
+  const Run& run = runs_[static_cast<size_t>(task / shape().heads)];
+  const int head = task % shape().heads;
+  const HeadCache cache = head_cache(index, task);
+  const int end = run.first + run.rows;
+  // All keys before any query: rows of one slot see each other.
+  for (int row = run.first; row < end; ++row) remember(row, head, cache);
+
+  AttentionTile tile{};
+  tile.head_size = shape().head_size();
+  tile.scores = scores_ + static_cast<size_t>(thread) * kTileRows * score_stride_;
+  tile.score_stride = score_stride_;
+  for (int first = run.first; first < end; first += kTileRows) {
+    tile.rows = std::min(kTileRows, end - first);
+    for (int i = 0; i < tile.rows; ++i) {
+      const size_t row = static_cast<size_t>(first + i);
+      tile.queries[i] = qkv_.starts[row] + head * shape().head_size();
+      tile.outputs[i] = attended_.starts[row] + head * shape().head_size();
+      tile.counts[i] = rows_[row].position + 1;
+    }
+    const bool last = first + kTileRows >= end && next >= 0;
+    tile.next_keys = last ? head_cache(index, next).keys : cache.keys;
+    cache_.kernels().attend(tile, cache);
   }
-  cache_.kernels().attend(work, tile_cache(index, task));
 }
 
 }  // namespace gpt

@@ -57,8 +57,8 @@ class Decoder {
                 const WeightKernels& kernels, int thread);
   void multiply(const Matrix& matrix, const Activations& inputs, float* const* outputs, int rows,
                 int columns, Epilogue epilogue, const WeightKernels& kernels);
-  void remember(int index, int task);
-  HeadCache tile_cache(int index, int task) const;
+  HeadCache head_cache(int index, int task) const;
+  void remember(int row, int head, const HeadCache& cache);
   void attend(int index, int task, int next, int thread);
 
   std::shared_ptr<const Weights> weights_;
@@ -69,7 +69,7 @@ class Decoder {
   // Of the rows that are being computed.
   const Row* rows_ = nullptr;
   int count_ = 0;
-  std::vector<Tile> tiles_;
+  std::vector<Run> runs_;
 
   Rows residual_{};
   Rows qkv_{};

@@ -11,6 +11,7 @@
 
 namespace gpt {
 
+constexpr size_t kLineBytes = 64;  // of the processor's caches
 // How many keys may be read, and must be allocated, at once.
 constexpr int kPositionStep = 16;
 // Rows of one slot that share a reading of its keys and values.
@@ -40,6 +41,13 @@ struct Matrix {
   int panels;
   size_t panel_bytes;
 };
+
+// From one row of a table to the next: an odd number of cache lines. Rows an even number apart, as
+// the usual widths are, share few sets of the first cache.
+inline size_t row_bytes(int width) {
+  const size_t lines = round_up(static_cast<size_t>(width) * sizeof(float), kLineBytes) / kLineBytes;
+  return (lines | 1) * kLineBytes;
+}
 
 // Rows in the form that products take; of int8 also each row's scale, and what its bias adds.
 struct Activations {

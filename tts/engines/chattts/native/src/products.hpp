@@ -18,7 +18,6 @@ namespace {
 // Weights come from memory, once a step, in pieces of this size: one that several tiles of rows
 // use stays in the first cache meanwhile, beside the rows.
 constexpr size_t kPieceBytes = 8192;
-constexpr size_t kCacheLine = 64;
 
 // What to fetch while a piece is multiplied: `lines` cache lines from `from` on at each step of the
 // depth. Each tile of rows fetches its share of the next piece, so that memory is never idle; into
@@ -77,7 +76,7 @@ struct Products {
  private:
   using Sum = typename Kind::Sum;
   static constexpr size_t block = static_cast<size_t>(kDepthStep) * panel_columns;
-  static constexpr size_t block_lines = block * sizeof(Weight) / kCacheLine;
+  static constexpr size_t block_lines = block * sizeof(Weight) / kLineBytes;
   static constexpr int piece_depth = kPieceBytes / (block * sizeof(Weight)) * kDepthStep;
 
   // Inputs `start` to `start + depth` of a panel.
@@ -98,7 +97,7 @@ struct Products {
     if (piece.panel < 0) return {nullptr, 0};
     const size_t shares = static_cast<size_t>(tiles);
     const size_t lines = (block_lines + shares - 1) / shares;
-    const size_t share = static_cast<size_t>(piece.depth / kDepthStep) * lines * kCacheLine;
+    const size_t share = static_cast<size_t>(piece.depth / kDepthStep) * lines * kLineBytes;
     const auto* weights = reinterpret_cast<const char*>(weights_of(matrix, piece));
     return {weights + static_cast<size_t>(tile) * share, lines};
   }
@@ -128,7 +127,7 @@ struct Products {
       sums[row][1] = kept[row][1];
     }
     for (int k = 0; k < piece.depth; k += kDepthStep, weights += block) {
-      for (size_t line = 0; line < fetch.lines; ++line, fetch.from += kCacheLine) {
+      for (size_t line = 0; line < fetch.lines; ++line, fetch.from += kLineBytes) {
         _mm_prefetch(fetch.from, _MM_HINT_T1);
       }
       Kind::template step<Rows>(sums, weights, inputs + k, stride);

@@ -53,7 +53,7 @@ void Projections::reserve(int depth) {
   const size_t width = static_cast<size_t>(depth);
   const auto take = [&](Arena& arena) {
     // No kind of activation is wider than a float.
-    rows_ = {arena.take<unsigned char>(kMostRows * width * sizeof(float)), width * sizeof(float),
+    rows_ = {arena.take<unsigned char>(kMostRows * row_bytes(depth)), row_bytes(depth),
              arena.take<float>(kMostRows), arena.take<int32_t>(kMostRows)};
     scratch_ = arena.take<float>(static_cast<size_t>(pool_.threads()) * width);
   };
