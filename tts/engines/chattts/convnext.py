@@ -13,13 +13,11 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
+from tts.engines.chattts.block import BlockStep, BlockWeights
 from tts.engines.chattts.projection import Projection, Projections
 
 Tensors = Mapping[str, Tensor]
-
-_NORM_EPSILON = 1e-6
 
 
 class Past:
@@ -76,56 +74,32 @@ class Convolution:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One ConvNeXt block with its affine norm and layer scale folded into its projections.
+    """One ConvNeXt block of a stream; `margin`: frames that it sees on either side of one."""
 
-    `depthwise` (width, c) and its bias (c,) are float32, `wide` (c to 4c) and `narrow` (4c to c)
-    may be bfloat16; the residual stream is float32 always.
-    """
-
-    depthwise: Tensor
-    depthwise_bias: Tensor
-    wide: Projection
-    narrow: Projection
-    dilation: int
+    step: BlockStep
+    margin: int
 
     @classmethod
     def of(
-        cls,
-        tensors: Tensors,
-        name: str,
-        scale: str,
-        dilation: int,
-        device: torch.device,
-        projections: Projections,
+        cls, tensors: Tensors, name: str, scale: str, dilation: int, projections: Projections
     ) -> "Block":
         """The block `name` of a checkpoint; its layer scale is the tensor `scale` within it."""
         norm, shift = tensors[f"{name}.norm.weight"], tensors[f"{name}.norm.bias"]
         wide, gain = tensors[f"{name}.pwconv1.weight"], tensors[f"{name}.{scale}"]
-        return cls(
-            tensors[f"{name}.dwconv.weight"].squeeze(1).t().to(device).contiguous(),
-            tensors[f"{name}.dwconv.bias"].to(device),
-            projections.add(wide * norm, tensors[f"{name}.pwconv1.bias"] + wide @ shift),
-            projections.add(
-                tensors[f"{name}.pwconv2.weight"] * gain[:, None],
-                tensors[f"{name}.pwconv2.bias"] * gain,
-            ),
-            dilation,
+        weights = BlockWeights(
+            depthwise=tensors[f"{name}.dwconv.weight"].squeeze(1).t(),
+            depthwise_bias=tensors[f"{name}.dwconv.bias"],
+            wide=wide * norm,
+            wide_bias=tensors[f"{name}.pwconv1.bias"] + wide @ shift,
+            narrow=tensors[f"{name}.pwconv2.weight"] * gain[:, None],
+            narrow_bias=tensors[f"{name}.pwconv2.bias"] * gain,
+            dilation=dilation,
         )
-
-    @property
-    def margin(self) -> int:
-        """Frames that it sees on either side of one."""
-        return self.dilation * (len(self.depthwise) // 2)
+        return cls(projections.add_block(weights), weights.margin)
 
     def __call__(self, frames: Tensor, past: Past, wanted: int) -> Tensor:
         """Frames (t, c) to the first `wanted` of the next layer's."""
-        whole = past.extended(frames, self.margin, self.margin)
-        mixed = torch.addcmul(self.depthwise_bias, whole[..., :wanted, :], self.depthwise[0])
-        for tap in range(1, len(self.depthwise)):
-            start = tap * self.dilation
-            mixed.addcmul_(whole[..., start : start + wanted, :], self.depthwise[tap])
-        mixed = functional.layer_norm(mixed, mixed.shape[-1:], eps=_NORM_EPSILON)
-        return frames[..., :wanted, :] + self.narrow(functional.gelu(self.wide(mixed)))
+        return self.step(past.extended(frames, self.margin, self.margin), wanted)
 
 
 def blocks_run(blocks: Sequence[Block], frames: Tensor, past: Past, wanted: int) -> Tensor:

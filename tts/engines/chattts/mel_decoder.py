@@ -24,7 +24,6 @@ class ConvStack:
         tensors: Tensors,
         name: str,
         config: ConvConfig,
-        device: torch.device,
         projections: Projections,
     ) -> None:
         first, second = (
@@ -42,7 +41,6 @@ class ConvStack:
                 f"{name}.decoder_block.{layer}",
                 "weight",
                 _DILATION,
-                device,
                 projections,
             )
             for layer in range(config.layers)
@@ -72,7 +70,7 @@ class MelDecoder:
         self.quantizer = quantizer
         self.row_size = TOKEN_FRAMES * config.idim
         """Numbers in a row; codes are made into such rows first."""
-        self._stack = ConvStack(tensors, "decoder", config, device, projections)
+        self._stack = ConvStack(tensors, "decoder", config, projections)
         # `conv_out`, `out_conv` and `coef` are linear and without bias: one convolution.
         last = torch.einsum(
             "mok,oh->mhk", tensors["out_conv.weight"], tensors["decoder.conv_out.weight"][:, :, 0]

@@ -1,4 +1,4 @@
-"""Products of frames by the vocoder's matrices, by whatever computes them best on a device.
+"""The vocoder's products and blocks of frames, by whatever computes them best on a device.
 
 Projections
 ├── TorchProjections    any device
@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from tts.engines.chattts.backend import Precision
+from tts.engines.chattts.block import NORM_EPSILON, BlockStep, BlockWeights
 from tts.engines.chattts.compute import weight_dtype
 from tts.engines.chattts.native.backend import NativeBackend
 from tts.engines.chattts.native.projections import NativeProjections
@@ -35,6 +36,9 @@ class Projections(Protocol):
     def add(self, weight: Tensor, bias: Tensor | None) -> Projection:
         """The projection by `weight` (outputs, inputs), float32; not kept where it is copied."""
 
+    def add_block(self, weights: BlockWeights) -> BlockStep:
+        """A ConvNeXt block of such projections; its convolution and residual stay float32."""
+
 
 @dataclass(frozen=True, slots=True)
 class TorchProjection:
@@ -46,6 +50,28 @@ class TorchProjection:
     def __call__(self, frames: Tensor) -> Tensor:
         """See Projection."""
         return functional.linear(frames.to(self.weight.dtype), self.weight, self.bias).float()
+
+
+@dataclass(frozen=True, slots=True)
+class TorchBlock:
+    """A block; `depthwise` and its bias are on its device."""
+
+    depthwise: Tensor
+    depthwise_bias: Tensor
+    dilation: int
+    margin: int
+    wide: TorchProjection
+    narrow: TorchProjection
+
+    def __call__(self, frames: Tensor, wanted: int) -> Tensor:
+        """See BlockStep."""
+        mixed = torch.addcmul(self.depthwise_bias, frames[..., :wanted, :], self.depthwise[0])
+        for tap in range(1, len(self.depthwise)):
+            start = tap * self.dilation
+            mixed.addcmul_(frames[..., start : start + wanted, :], self.depthwise[tap])
+        mixed = functional.layer_norm(mixed, mixed.shape[-1:], eps=NORM_EPSILON)
+        added = self.narrow(functional.gelu(self.wide(mixed)))
+        return frames[..., self.margin : self.margin + wanted, :] + added
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +88,17 @@ class TorchProjections:
         return TorchProjection(
             weight.to(self.device, dtype).contiguous(),
             None if bias is None else bias.to(self.device, dtype).contiguous(),
+        )
+
+    def add_block(self, weights: BlockWeights) -> TorchBlock:
+        """See Projections."""
+        return TorchBlock(
+            weights.depthwise.to(self.device).contiguous(),
+            weights.depthwise_bias.to(self.device),
+            weights.dilation,
+            weights.margin,
+            self.add(weights.wide, weights.wide_bias),
+            self.add(weights.narrow, weights.narrow_bias),
         )
 
 

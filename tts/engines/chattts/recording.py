@@ -36,7 +36,7 @@ class RecordingEncoder:
             (tensors[f"downsample_conv.{index}.weight"], tensors[f"downsample_conv.{index}.bias"])
             for index in (0, 2)
         )
-        self._stack = ConvStack(tensors, "encoder", config.dvae_encoder, cpu, projections)
+        self._stack = ConvStack(tensors, "encoder", config.dvae_encoder, projections)
         self._last = Convolution.of(tensors["encoder.conv_out.weight"], None, projections)
         self._quantizer = Quantizer(tensors, config, cpu)
 

@@ -34,7 +34,7 @@ class Vocos:
         self._gain = tensors["backbone.norm.weight"].to(place)
         self._shift = tensors["backbone.norm.bias"].to(place)
         self._blocks = [
-            Block.of(tensors, f"backbone.convnext.{layer}", _SCALE, 1, place, projections)
+            Block.of(tensors, f"backbone.convnext.{layer}", _SCALE, 1, projections)
             for layer in range(config.layers)
         ]
         last, shift = (tensors[f"backbone.final_layer_norm.{name}"] for name in ("weight", "bias"))

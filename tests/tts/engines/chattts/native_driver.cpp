@@ -122,6 +122,43 @@ void check_refusals(const gpt_weights* weights, int32_t cache) {
   gpt_decoder_free(decoder);
 }
 
+// A block of uneven widths, of more frames than are computed at once.
+void check_blocks(int32_t precision, int32_t set, int threads) {
+  constexpr int32_t kChannels = 21, kHidden = 50, kWidth = 7, kDilation = 2, kFrames = 70;
+  constexpr int32_t kMargin = kDilation * (kWidth / 2);
+  gpt_projections* projections = nullptr;
+  require(gpt_projections_create(precision, set, threads, &projections) == GPT_OK, "projections");
+  const auto wide = random_values(kHidden * kChannels, 9), narrow = wide;
+  const auto hidden_bias = random_values(kHidden, 10), bias = random_values(kChannels, 11);
+  const auto taps = random_values(kWidth * kChannels, 12);
+  int32_t first = 0, second = 0, block = 0;
+  require(gpt_projections_add(projections, array(wide), array(hidden_bias), kChannels, &first) ==
+                  GPT_OK &&
+              gpt_projections_add(projections, array(narrow), array(bias), kHidden, &second) ==
+                  GPT_OK,
+          "add matrices");
+  require(gpt_projections_add_block(projections, array(taps), array(bias), kDilation, 1e-6f, second,
+                                    first, &block) == GPT_INVALID,
+          "matrices the wrong way round");
+  require(gpt_projections_add_block(projections, array(taps), array(bias), kDilation, 1e-6f, first,
+                                    second, &block) == GPT_OK,
+          "add a block");
+  const auto frames = random_values((kFrames + 2 * kMargin) * kChannels, 13);
+  std::vector<float> whole(kFrames * kChannels), last(kChannels);
+  require(gpt_projections_run_block(projections, block, array(frames), whole.data(),
+                                    whole.size()) == GPT_OK,
+          "run a block");
+  const size_t start = (kFrames - 1) * kChannels;
+  const gpt_array end{frames.data() + start, frames.size() - start};
+  require(gpt_projections_run_block(projections, block, end, last.data(), last.size()) == GPT_OK &&
+              std::memcmp(last.data(), &whole[start], kChannels * sizeof(float)) == 0,
+          "a frame is the same alone");
+  require(gpt_projections_run_block(projections, block, end, whole.data(), 2 * kChannels) ==
+              GPT_INVALID,
+          "more frames than there are");
+  gpt_projections_free(projections);
+}
+
 }  // namespace
 
 int main() {
@@ -137,6 +174,7 @@ int main() {
       }
       for (std::thread& user : users) user.join();
       gpt_weights_free(weights);
+      for (int threads = 1; threads <= 3; ++threads) check_blocks(precision, set, threads);
       ++checked;
     }
   }

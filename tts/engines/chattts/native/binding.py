@@ -89,6 +89,10 @@ _SIGNATURES: dict[str, tuple[object, ...]] = {
     "gpt_projections_create": (_INT, _INT, _INT, _INT, ctypes.POINTER(_HANDLE)),
     "gpt_projections_add": (_INT, _HANDLE, Array, Array, _INT, ctypes.POINTER(_INT)),
     "gpt_projections_multiply": (_INT, _HANDLE, _INT, Array, ctypes.c_void_p, _SIZE),
+    "gpt_projections_add_block": (
+        *(_INT, _HANDLE, Array, Array, _INT, ctypes.c_float, _INT, _INT, ctypes.POINTER(_INT)),
+    ),
+    "gpt_projections_run_block": (_INT, _HANDLE, _INT, Array, ctypes.c_void_p, _SIZE),
     "gpt_projections_bytes": (_SIZE, _HANDLE),
     "gpt_projections_free": (None, _HANDLE),
 }
@@ -217,6 +221,34 @@ class Library:
         self._check(
             self._functions.gpt_projections_multiply(
                 projections, index, inputs, outputs.data, outputs.count
+            )
+        )
+
+    def projections_add_block(
+        self,
+        projections: int,
+        taps: Array,
+        bias: Array,
+        dilation: int,
+        epsilon: float,
+        matrices: tuple[int, int],
+    ) -> int:
+        """Make a ConvNeXt block of the two `matrices`, wide and narrow; returns its index."""
+        index = _INT()
+        self._check(
+            self._functions.gpt_projections_add_block(
+                projections, taps, bias, dilation, epsilon, *matrices, ctypes.byref(index)
+            )
+        )
+        return index.value
+
+    def projections_run_block(
+        self, projections: int, index: int, frames: Array, outputs: Array
+    ) -> None:
+        """Write a block's frames to `outputs`. Other threads of Python run meanwhile."""
+        self._check(
+            self._functions.gpt_projections_run_block(
+                projections, index, frames, outputs.data, outputs.count
             )
         )
 

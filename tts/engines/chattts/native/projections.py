@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from tts.engines.chattts.backend import Precision
+from tts.engines.chattts.block import NORM_EPSILON, BlockWeights
 from tts.engines.chattts.native.binding import Array, InstructionSet, NativeError, library
 
 
@@ -43,6 +44,32 @@ class NativeProjections:
             index = self._library.projections_add(self._handle, values, added.numpy())
         return NativeProjection(self, index, *values.shape)
 
+    def add_block(self, weights: BlockWeights) -> "NativeBlock":
+        """Pack a ConvNeXt block, which is not kept. Raises ValueError, MemoryError."""
+        wide = self.add(weights.wide, weights.wide_bias)
+        narrow = self.add(weights.narrow, weights.narrow_bias)
+        taps, bias = (
+            values.detach().float().contiguous()
+            for values in (weights.depthwise, weights.depthwise_bias)
+        )
+        with self._lock:
+            index = self._library.projections_add_block(
+                self._handle,
+                _array(taps),
+                _array(bias),
+                weights.dilation,
+                NORM_EPSILON,
+                (wide.index, narrow.index),
+            )
+        return NativeBlock(self, index)
+
+    def run_block(self, index: int, frames: Tensor, outputs: Tensor) -> None:
+        """Write a block's frames to `outputs`, both contiguous float32."""
+        with self._lock:
+            self._library.projections_run_block(
+                self._handle, index, _array(frames), _array(outputs)
+            )
+
     def multiply(self, index: int, inputs: Tensor, outputs: Tensor) -> None:
         """Write the products of `inputs` to `outputs`, both contiguous float32."""
         with self._lock:
@@ -65,6 +92,23 @@ class NativeProjection:
         frames = frames.float().contiguous()
         out = torch.empty(*frames.shape[:-1], self.outputs)
         self.owner.multiply(self.index, frames, out)
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class NativeBlock:
+    """A ConvNeXt block of such matrices."""
+
+    owner: NativeProjections
+    index: int
+
+    def __call__(self, frames: Tensor, wanted: int) -> Tensor:
+        """See BlockStep; windows that are stacked are computed one after another."""
+        if frames.dim() > 2:
+            return torch.stack([self(window, wanted) for window in frames])
+        frames = frames.float().contiguous()
+        out = torch.empty(wanted, frames.shape[-1])
+        self.owner.run_block(self.index, frames, out)
         return out
 
 

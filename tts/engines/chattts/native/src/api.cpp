@@ -194,6 +194,25 @@ int32_t gpt_projections_multiply(gpt_projections* projections, int32_t index, gp
   });
 }
 
+int32_t gpt_projections_add_block(gpt_projections* projections, gpt_array taps, gpt_array bias,
+                                  int32_t dilation, float epsilon, int32_t wide, int32_t narrow,
+                                  int32_t* index) {
+  return guarded([&] {
+    require_pointer(projections, "projections");
+    require_pointer(index, "index");
+    *index = projections->projections->add_block(
+        {to_array(taps), to_array(bias), dilation, epsilon, wide, narrow});
+  });
+}
+
+int32_t gpt_projections_run_block(gpt_projections* projections, int32_t index, gpt_array frames,
+                                  float* outputs, size_t count) {
+  return guarded([&] {
+    require_pointer(projections, "projections");
+    projections->projections->run_block(index, to_array(frames), outputs, count);
+  });
+}
+
 size_t gpt_projections_bytes(const gpt_projections* projections) {
   return projections == nullptr ? 0 : projections->projections->bytes();
 }

@@ -68,6 +68,15 @@ GPT_API int32_t gpt_projections_add(gpt_projections* projections, gpt_array weig
 // `outputs`.
 GPT_API int32_t gpt_projections_multiply(gpt_projections* projections, int32_t index,
                                          gpt_array inputs, float* outputs, size_t count);
+// A ConvNeXt block of two matrices that were added: depthwise taps (width, channels) and bias
+// (channels), the frames between taps, and what its norm adds to the variance.
+GPT_API int32_t gpt_projections_add_block(gpt_projections* projections, gpt_array taps,
+                                          gpt_array bias, int32_t dilation, float epsilon,
+                                          int32_t wide, int32_t narrow, int32_t* index);
+// frames (t + 2 * margin, channels) to outputs (up to t, channels), margin = dilation * (width / 2);
+// count is that of `outputs`.
+GPT_API int32_t gpt_projections_run_block(gpt_projections* projections, int32_t index,
+                                          gpt_array frames, float* outputs, size_t count);
 GPT_API size_t gpt_projections_bytes(const gpt_projections* projections);
 GPT_API void gpt_projections_free(gpt_projections* projections);
 

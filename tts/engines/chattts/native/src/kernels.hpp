@@ -66,10 +66,10 @@ struct RowSource {
   float* scratch;  // `width` floats of the calling thread
 };
 
-enum class Epilogue { store, add, swiglu };
+enum class Epilogue { store, add, gelu, swiglu };
 
-// outputs[row][column] = or += inputs[row] · matrix[column]. For swiglu a panel is `lanes` gate
-// columns, then their `lanes` up columns, and gives `lanes` values.
+// outputs[row][column] = or += inputs[row] · matrix[column] + bias[column]. For swiglu a panel is
+// `lanes` gate columns, then their `lanes` up columns, and gives `lanes` values.
 struct Product {
   const Matrix* matrix;
   const Activations* inputs;
@@ -77,7 +77,19 @@ struct Product {
   int rows;
   int columns;  // of the output, without padding
   Epilogue epilogue;
-  const float* bias = nullptr;  // of each padded column, for `store`
+  const float* bias = nullptr;  // of each padded column; swiglu has none
+};
+
+// A frame to be convolved over time, channel by channel, and normalised (a layer norm without gain
+// and shift): tap k is that of the frame at `frames` + k * stride.
+struct FrameSource {
+  const float* frames;
+  size_t stride;  // floats
+  int width;      // taps
+  int channels;
+  const float* taps;  // width, channels
+  const float* bias;  // channels
+  float epsilon;
 };
 
 struct WeightKernels {
@@ -85,6 +97,7 @@ struct WeightKernels {
   void (*prepare)(const RowSource& source, const Activations& activations, int row);
   // `next` is the panel that the same thread multiplies after this one, or -1.
   void (*multiply)(const Product& product, int panel, int next);
+  void (*mix)(const FrameSource& source, float* out);
 };
 
 // Keys of one head of one slot: blocks of `lanes` tokens; in a block, for every `key_group`

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "kernels.hpp"
+#include "mixing.hpp"
 #include "numbers.hpp"
 #include "vector_math.hpp"
 
@@ -34,7 +35,10 @@ struct Products {
   static constexpr int panel_columns = 2 * S::lanes;
 
   static constexpr WeightKernels kernels() {
-    return {{Kind::precision, S::lanes, Kind::group, Kind::byte_bias}, &prepare, &multiply};
+    return {{Kind::precision, S::lanes, Kind::group, Kind::byte_bias},
+            &prepare,
+            &multiply,
+            &mix<S>};
   }
 
   static void prepare(const RowSource& source, const Activations& activations, int row) {
@@ -174,26 +178,25 @@ struct Products {
       return;
     }
     const int first = panel * panel_columns;
+    if (product.bias != nullptr) {
+      left = S::add(S::load(product.bias + first), left);
+      right = S::add(S::load(product.bias + first + S::lanes), right);
+    }
+    if (product.epilogue == Epilogue::gelu) {
+      left = gelu<S>(left);
+      right = gelu<S>(right);
+    }
+    const bool adds = product.epilogue == Epilogue::add;
+    out += first;
     if (first + panel_columns <= product.columns) {
-      out += first;
-      if (product.epilogue == Epilogue::add) {
-        left = S::add(S::load(out), left);
-        right = S::add(S::load(out + S::lanes), right);
-      } else if (product.bias != nullptr) {
-        left = S::add(S::load(product.bias + first), left);
-        right = S::add(S::load(product.bias + first + S::lanes), right);
-      }
-      S::store(out, left);
-      S::store(out + S::lanes, right);
+      S::store(out, adds ? S::add(S::load(out), left) : left);
+      S::store(out + S::lanes, adds ? S::add(S::load(out + S::lanes), right) : right);
       return;
     }
     float last[panel_columns];
     S::store(last, left);
     S::store(last + S::lanes, right);
-    const float* added = product.epilogue == Epilogue::add ? out : product.bias;
-    for (int i = 0; first + i < product.columns; ++i) {
-      out[first + i] = added == nullptr ? last[i] : added[first + i] + last[i];
-    }
+    for (int i = 0; first + i < product.columns; ++i) out[i] = adds ? out[i] + last[i] : last[i];
   }
 };
 

@@ -1,7 +1,6 @@
 #include "projections.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -65,9 +64,13 @@ void Projections::reserve(int depth) {
   depth_ = depth;
 }
 
-void Projections::multiply(int index, FloatArray inputs, float* outputs, size_t count) {
+const Projections::Entry& Projections::entry_of(int index) const {
   require_range("projection", index, 0, static_cast<int64_t>(entries_.size()) - 1);
-  const Entry& entry = entries_[static_cast<size_t>(index)];
+  return entries_[static_cast<size_t>(index)];
+}
+
+void Projections::multiply(int index, FloatArray inputs, float* outputs, size_t count) {
+  const Entry& entry = entry_of(index);
   const size_t in = static_cast<size_t>(entry.inputs), out = static_cast<size_t>(entry.outputs);
   const size_t rows = inputs.count / in;
   require(inputs.count == rows * in && count == rows * out, "inputs and outputs do not match");
@@ -78,34 +81,128 @@ void Projections::multiply(int index, FloatArray inputs, float* outputs, size_t 
   }
 }
 
+void Projections::prepare(const Entry& entry, const float* values, int row, int thread) {
+  const int depth = entry.matrix.depth;
+  if (entry.inputs != depth) {
+    float* scratch = scratch_ + static_cast<size_t>(thread) * static_cast<size_t>(depth_);
+    std::copy(values, values + entry.inputs, scratch);
+    std::fill(scratch + entry.inputs, scratch + depth, 0.0f);
+    values = scratch;
+  }
+  kernels_->prepare({values, nullptr, 0.0f, depth, nullptr}, rows_, row);
+}
+
+void Projections::multiply(const Entry& entry, float* const* outputs, int rows, int columns,
+                           Epilogue epilogue) {
+  const Product product{&entry.matrix, &rows_, outputs, rows, columns, epilogue, entry.bias};
+  pool_.share_ahead(entry.matrix.panels,
+                    [&](int panel, int next) { kernels_->multiply(product, panel, next); });
+}
+
 void Projections::part(const Entry& entry, const float* inputs, float* outputs, int rows) {
   float* starts[kMostRows];
   for (int row = 0; row < rows; ++row) {
     starts[row] = outputs + static_cast<size_t>(row) * static_cast<size_t>(entry.outputs);
   }
-  const int depth = entry.matrix.depth;
-  const size_t width = static_cast<size_t>(entry.inputs);
-  const Product product{&entry.matrix, &rows_, starts, rows, entry.outputs, Epilogue::store,
-                        entry.bias};
   pool_.run([&](int thread) {
-    float* scratch = scratch_ + static_cast<size_t>(thread) * static_cast<size_t>(depth_);
     pool_.share(rows, [&](int row) {
-      const float* values = inputs + static_cast<size_t>(row) * width;
-      if (entry.inputs != depth) {
-        std::memcpy(scratch, values, width * sizeof(float));
-        std::fill(scratch + width, scratch + depth, 0.0f);
-        values = scratch;
-      }
-      kernels_->prepare({values, nullptr, 0.0f, depth, nullptr}, rows_, row);
+      const size_t first = static_cast<size_t>(row) * static_cast<size_t>(entry.inputs);
+      prepare(entry, inputs + first, row, thread);
     });
-    pool_.share_ahead(entry.matrix.panels,
-                      [&](int panel, int next) { kernels_->multiply(product, panel, next); });
+    multiply(entry, starts, rows, entry.outputs, Epilogue::store);
+  });
+}
+
+int Projections::add_block(const BlockSource& source) {
+  const Entry &wide = entry_of(source.wide), &narrow = entry_of(source.narrow);
+  const size_t channels = source.bias.count;
+  require(channels == static_cast<size_t>(wide.inputs) && wide.outputs == narrow.inputs &&
+              narrow.outputs == wide.inputs,
+          "the block's matrices do not match its channels");
+  require_range("dilation", source.dilation, 1, kMostWidth);
+  const size_t width = source.taps.count / channels;
+  require(source.taps.data != nullptr && source.bias.data != nullptr && width % 2 == 1 &&
+              width <= kMostWidth && source.taps.count == width * channels,
+          "taps must be of an odd width, and of all channels");
+  Block block{};
+  Arena measure;
+  measure.take<float>(source.taps.count);
+  measure.take<float>(channels);
+  block.arena = Arena(measure.used());
+  float* taps = block.arena.take<float>(source.taps.count);
+  float* bias = block.arena.take<float>(channels);
+  std::copy(source.taps.data, source.taps.data + source.taps.count, taps);
+  std::copy(source.bias.data, source.bias.data + channels, bias);
+  block.taps = taps;
+  block.bias = bias;
+  block.width = static_cast<int>(width);
+  block.channels = static_cast<int>(channels);
+  block.dilation = source.dilation;
+  block.epsilon = source.epsilon;
+  block.wide = static_cast<size_t>(source.wide);
+  block.narrow = static_cast<size_t>(source.narrow);
+  reserve_hidden(wide);
+  blocks_.push_back(std::move(block));
+  return static_cast<int>(blocks_.size()) - 1;
+}
+
+void Projections::reserve_hidden(const Entry& wide) {
+  const size_t stride = row_bytes(wide.matrix.panels * kernels_->layout.columns()) / sizeof(float);
+  if (stride <= hidden_stride_) return;
+  Arena measure;
+  measure.take<float>(kMostRows * stride);
+  Arena arena(measure.used());
+  hidden_ = arena.take<float>(kMostRows * stride);
+  hidden_arena_ = std::move(arena);
+  hidden_stride_ = stride;
+}
+
+void Projections::run_block(int index, FloatArray frames, float* outputs, size_t count) {
+  require_range("block", index, 0, static_cast<int64_t>(blocks_.size()) - 1);
+  const Block& block = blocks_[static_cast<size_t>(index)];
+  const size_t channels = static_cast<size_t>(block.channels);
+  const size_t rows = count / channels, all = frames.count / channels;
+  require(count == rows * channels && frames.count == all * channels &&
+              all >= 2 * block.margin() && rows <= all - 2 * block.margin(),
+          "frames and outputs do not match");
+  require(rows == 0 || (frames.data != nullptr && outputs != nullptr), "an array is missing");
+  for (size_t first = 0; first < rows; first += kMostRows) {
+    const size_t some = std::min(rows - first, static_cast<size_t>(kMostRows));
+    block_part(block, frames.data + first * channels, outputs + first * channels,
+               static_cast<int>(some));
+  }
+}
+
+void Projections::block_part(const Block& block, const float* frames, float* outputs, int rows) {
+  const Entry &wide = entries_[block.wide], &narrow = entries_[block.narrow];
+  const size_t channels = static_cast<size_t>(block.channels);
+  float *hidden[kMostRows], *starts[kMostRows];
+  for (int row = 0; row < rows; ++row) {
+    hidden[row] = hidden_ + static_cast<size_t>(row) * hidden_stride_;
+    starts[row] = outputs + static_cast<size_t>(row) * channels;
+  }
+  pool_.run([&](int thread) {
+    pool_.share(rows, [&](int row) {
+      const float* first = frames + static_cast<size_t>(row) * channels;
+      const size_t stride = static_cast<size_t>(block.dilation) * channels;
+      const FrameSource source{first,      stride,     block.width,  block.channels,
+                               block.taps, block.bias, block.epsilon};
+      // The rows between the matrices are not needed yet.
+      kernels_->mix(source, hidden[row]);
+      prepare(wide, hidden[row], row, thread);
+      const float* middle = first + block.margin() * channels;
+      std::copy(middle, middle + channels, starts[row]);
+    });
+    multiply(wide, hidden, rows, wide.outputs, Epilogue::gelu);
+    pool_.share(rows, [&](int row) { prepare(narrow, hidden[row], row, thread); });
+    multiply(narrow, starts, rows, narrow.outputs, Epilogue::add);
   });
 }
 
 size_t Projections::bytes() const {
-  size_t bytes = arena_.capacity();
+  size_t bytes = arena_.capacity() + hidden_arena_.capacity();
   for (const Entry& entry : entries_) bytes += entry.arena.capacity();
+  for (const Block& block : blocks_) bytes += block.arena.capacity();
   return bytes;
 }
 

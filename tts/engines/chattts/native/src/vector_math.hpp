@@ -26,6 +26,25 @@ inline typename S::Floats exponential(typename S::Floats x) {
   return S::scale_by_power(p, n);
 }
 
+// x times the normal distribution's integral up to x, by its error function's approximation 7.1.26 of
+// Abramowitz and Stegun, Handbook of Mathematical Functions: to 1.5e-7 of |x| / 2.
+template <class S>
+inline typename S::Floats gelu(typename S::Floats x) {
+  const auto size = S::absolute(x);
+  const auto z = S::multiply(size, S::all(0.70710678f));
+  const auto one = S::all(1.0f);
+  const auto t = S::divide(one, S::multiply_add(z, S::all(0.3275911f), one));
+  auto p = S::all(1.061405429f);
+  p = S::multiply_add(p, t, S::all(-1.453152027f));
+  p = S::multiply_add(p, t, S::all(1.421413741f));
+  p = S::multiply_add(p, t, S::all(-0.284496736f));
+  p = S::multiply_add(p, t, S::all(0.254829592f));
+  const auto beyond = S::multiply(S::multiply(p, t), exponential<S>(S::multiply(
+                                                         S::subtract(S::zero(), z), z)));
+  const auto rest = S::multiply(S::multiply(size, S::all(0.5f)), beyond);
+  return S::subtract(S::maximum(S::zero(), x), rest);
+}
+
 // To nearest, ties to even; what is not a number stays so.
 inline uint16_t to_bfloat16(float value) {
   uint32_t bits;
