@@ -10,13 +10,18 @@ ROOT = Path(__file__).resolve().parent
 # library keeps its `platform` module, and `voicehost` and `tenants` live there.
 sys.path[:0] = [str(ROOT), str(ROOT / "platform")]
 
+from django.core.exceptions import ImproperlyConfigured  # noqa: E402
 from django.core.management import execute_from_command_line  # noqa: E402
 
 
 def main() -> None:
     """Run a management command with the settings of `DJANGO_SETTINGS_MODULE`."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "voicehost.settings.dev")
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except ImproperlyConfigured as error:
+        # Whoever runs this is told what to change, not where it was noticed.
+        sys.exit(f"Not configured: {error}")
 
 
 if __name__ == "__main__":

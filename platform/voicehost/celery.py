@@ -12,6 +12,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "voicehost.settings.dev")
 warnings.filterwarnings(
     "ignore", r"\s*You're running the worker with superuser privileges", SecurityWarning
 )
-app = Celery("voicehost")
+app = Celery("voicehost", loader="voicehost.loader:SettingsLoader")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()

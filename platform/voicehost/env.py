@@ -1,16 +1,26 @@
 """The one place that reads the environment. Every setting is described in `.env.example`."""
 
+import os
+import re
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
 import environ
-from django.core.exceptions import ImproperlyConfigured
 
-from tts.engines.devices import device_name
+from coordination.clipping import clipped
+from tts.engines.devices import CPU, device_name
+from voicehost.addresses import DATABASE_FORMS, REDIS_FORMS, database_config, redis_url_check
 from voicehost.state import state_folder_make
+from voicehost.variables import Variables, refused
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+MOST_PORT = 65_535
+MOST_PROCESSES = 256
+MOST_LANES = 1024
+_HOST = re.compile(r"[^\s/:]+|\[[0-9a-fA-F:.]+\]")
+# Apps in a shell of their own have other schemes than the web's.
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,54 +65,61 @@ class Environment:
 
 def environment_read() -> Environment:
     """Read the environment; raises ImproperlyConfigured naming the variable that is wrong."""
-    env = environ.Env()
     dotenv = ROOT / ".env"
     if dotenv.is_file():
-        env.read_env(str(dotenv))
-    var_dir = Path(env.str("VAR_DIR", default=str(ROOT / "var"))).expanduser().resolve()
+        environ.Env.read_env(str(dotenv))
+    read = Variables(os.environ)
+    var_dir = Path(read.text("VAR_DIR", str(ROOT / "var"))).expanduser().resolve()
     sqlite = f"sqlite:///{var_dir / 'voicehost.sqlite3'}"
-    embedded = env.bool("EMBEDDED_REDIS", default=False)
-    process_id = env.str("VOICEHOST_PROCESS_ID", default="")
-    redis_given = "" if embedded else env.str("REDIS_URL", default="")
+    embedded = read.switch("EMBEDDED_REDIS")
+    process_id = read.text("VOICEHOST_PROCESS_ID")
+    redis_given = "" if embedded else read.url("REDIS_URL", "", redis_url_check, REDIS_FORMS)
+    try:
+        redis_in_force, secret_key = _redis_url_in_force(var_dir), _secret_key(var_dir)
+    except OSError as error:
+        raise refused("VAR_DIR", clipped(str(var_dir)), f"usable ({error})") from error
     return Environment(
         var_dir=var_dir,
-        host=env.str("HOST", default="127.0.0.1"),
-        port=env.int("PORT", default=8000),
-        database_url=env.str("DATABASE_URL", default="") or sqlite,
-        redis_url=redis_given or _redis_url_in_force(var_dir),
+        host=read.text("HOST", "127.0.0.1"),
+        port=read.number("PORT", 8000, least=1, most=MOST_PORT),
+        database_url=read.url("DATABASE_URL", sqlite, database_config, DATABASE_FORMS),
+        redis_url=redis_given or redis_in_force,
         redis_given=redis_given,
         embedded_redis=embedded,
-        web_processes=env.int("WEB_PROCESSES", default=1),
-        synthesis_workers=env.int("SYNTHESIS_WORKERS", default=1),
-        synthesis_devices=_devices(env.list("SYNTHESIS_DEVICES", default=["cpu"])),
-        asgi_server=env.str("ASGI_SERVER", default="daphne"),
-        secret_key=env.str("SECRET_KEY", default="") or _secret_key(var_dir),
-        public_catalogue=env.bool("PUBLIC_CATALOGUE", default=False),
-        allowed_hosts=tuple(env.list("ALLOWED_HOSTS", default=[])),
-        cors_origins=tuple(env.list("CORS_ORIGINS", default=[])),
-        csrf_trusted_origins=tuple(env.list("CSRF_TRUSTED_ORIGINS", default=[])),
-        log_level=env.str("LOG_LEVEL", default="INFO").upper(),
-        log_json=env.bool("LOG_JSON", default=False),
+        web_processes=read.number("WEB_PROCESSES", 1, least=1, most=MOST_PROCESSES),
+        synthesis_workers=read.number("SYNTHESIS_WORKERS", 1, least=0, most=MOST_PROCESSES),
+        synthesis_devices=_devices(read.text("SYNTHESIS_DEVICES", CPU)),
+        asgi_server=read.choice("ASGI_SERVER", ("daphne", "uvicorn")),
+        secret_key=secret_key,
+        public_catalogue=read.switch("PUBLIC_CATALOGUE"),
+        allowed_hosts=read.names(
+            "ALLOWED_HOSTS", _HOST.fullmatch, "host names without scheme or port"
+        ),
+        cors_origins=read.names("CORS_ORIGINS", _ORIGIN.fullmatch, "origins like https://HOST"),
+        csrf_trusted_origins=read.names(
+            "CSRF_TRUSTED_ORIGINS", _ORIGIN.fullmatch, "origins like https://HOST"
+        ),
+        log_level=read.choice("LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL")),
+        log_json=read.switch("LOG_JSON"),
         process_id=process_id or secrets.token_hex(6),
         # Only a supervisor gives a process its name, and announces its death under it.
         supervised=bool(process_id),
-        metrics_port=env.int("METRICS_PORT", default=0),
-        lanes=env.int("LANES", default=0),
-        chattts=env.str("CHATTTS", default=""),
-        given=frozenset(name for name, value in env.ENVIRON.items() if value),
+        metrics_port=read.number("METRICS_PORT", 0, least=0, most=MOST_PORT),
+        lanes=read.number("LANES", 0, least=0, most=MOST_LANES),
+        chattts=read.text("CHATTTS"),
+        given=frozenset(name for name, value in os.environ.items() if value.strip()),
     )
 
 
-def _devices(names: list[str]) -> tuple[str, ...]:
+def _devices(text: str) -> tuple[str, ...]:
     """Their full names, each once: a GPU is one process' own."""
     try:
-        devices = tuple(device_name(name.strip()) for name in names)
-    except ValueError as error:
-        raise ImproperlyConfigured(f"SYNTHESIS_DEVICES: {error}") from error
+        devices = tuple(device_name(name.strip()) for name in text.split(","))
+    except ValueError:
+        devices = ()
     if len(set(devices)) < len(devices) or not devices:
-        raise ImproperlyConfigured(
-            f"SYNTHESIS_DEVICES names devices, each once, not {', '.join(devices) or 'none'}"
-        )
+        allowed = "cpu, cuda or cuda:NUMBER, each once, separated by commas"
+        raise refused("SYNTHESIS_DEVICES", clipped(text), allowed)
     return devices
 
 
@@ -115,7 +132,13 @@ def _redis_url_in_force(var_dir: Path) -> str:
 
 
 def _secret_key(var_dir: Path) -> str:
-    """The installation's own key, made at the first start and kept with mode 0600."""
+    """The key that was given, as it stands, else the installation's own.
+
+    That is made at the first start and kept with mode 0600.
+    """
+    given = os.environ.get("SECRET_KEY", "")
+    if given.strip():
+        return given
     path = var_dir / "secret_key"
     try:
         return path.read_text().strip()

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import environ
 from corsheaders.defaults import default_headers
 
+from voicehost.addresses import database_config
 from voicehost.env import ROOT, environment_read
 from voicehost.hosts import LocalHosts
 from voicehost.logs import logging_config
@@ -78,7 +78,7 @@ TEMPLATES: list[dict[str, Any]] = [
     }
 ]
 
-DATABASES: dict[str, Any] = {"default": environ.Env.db_url_config(ENVIRONMENT.database_url)}
+DATABASES: dict[str, Any] = {"default": database_config(ENVIRONMENT.database_url)}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # WAL lets readers go on while one process writes; IMMEDIATE takes the write
     # lock at BEGIN, where the busy timeout applies, instead of failing in mid-transaction.
