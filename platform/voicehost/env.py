@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 MOST_PORT = 65_535
 MOST_PROCESSES = 256
 MOST_LANES = 1024
+MOST_GRACE = 24 * 3600
 _HOST = re.compile(r"[^\s/:]+|\[[0-9a-fA-F:.]+\]")
 # Apps in a shell of their own have other schemes than the web's.
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/]+")
@@ -29,7 +30,8 @@ class Environment:
 
     `redis_url` is the server in force, `redis_given` the one that was asked for:
     "" where the embedded one is to run. `allowed_hosts` are those beside the machine's
-    own. `given` names the variables that were set.
+    own. `grace_seconds` is how long what is being spoken may go on once a process is
+    told to stop. `given` names the variables that were set.
     """
 
     var_dir: Path
@@ -55,6 +57,7 @@ class Environment:
     metrics_port: int
     lanes: int
     chattts: str
+    grace_seconds: int
     given: frozenset[str]
 
     @property
@@ -107,6 +110,7 @@ def environment_read() -> Environment:
         metrics_port=read.number("METRICS_PORT", 0, least=0, most=MOST_PORT),
         lanes=read.number("LANES", 0, least=0, most=MOST_LANES),
         chattts=read.text("CHATTTS"),
+        grace_seconds=read.number("GRACE_SECONDS", 20, least=0, most=MOST_GRACE),
         given=frozenset(name for name, value in os.environ.items() if value.strip()),
     )
 

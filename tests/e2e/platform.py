@@ -67,9 +67,10 @@ def platform_running(var_dir: Path, **settings: str) -> Iterator[Platform]:
         "VAR_DIR": str(var_dir),
         "PORT": str(port),
         "LOG_LEVEL": "INFO",
+        "GRACE_SECONDS": "5",
         **settings,
     }
     environment.setdefault("REDIS_URL", "")
-    with serve_running(var_dir, environment, grace=5) as supervisor:
+    with serve_running(var_dir, environment) as supervisor:
         key = credentials_of(var_dir)["api_key"]
         yield Platform(HOST, port, key, var_dir, environment, supervisor)

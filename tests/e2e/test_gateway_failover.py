@@ -52,7 +52,7 @@ async def gateway(running: Synthesizers) -> AsyncIterator[RedisGateway]:
     for worker_id in ("w1", "w2"):
         process = running.processes.get(worker_id)
         if process is None or process.poll() is not None:
-            running.start(worker_id, "--grace", "20")
+            running.start(worker_id)
     await connected.start()
     await workers_ready(connected, running, "w1", "w2")
     yield connected

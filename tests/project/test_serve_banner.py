@@ -65,7 +65,7 @@ async def test_a_stop_while_it_gets_ready_waits_for_nothing(
     monkeypatch.setattr(banner, "readiness_ask", lambda host, port, name: (503, "not yet"))
     output = io.StringIO()
     async with asyncio.timeout(10):
-        await serve.Command(stdout=output)._serve("", 1.0)
+        await serve.Command(stdout=output)._serve("")
     assert output.getvalue() == ""
 
 

@@ -16,9 +16,12 @@ DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flus
 )
 
 
-def _spec(code: str, *, grace: float = 5.0, name: str = "child") -> ProcessSpec:
+def _spec(code: str, *, stop_seconds: float = 5.0, name: str = "child") -> ProcessSpec:
     return ProcessSpec(
-        name=name, argv=(sys.executable, "-c", code), process_id="child-1", grace=grace
+        name=name,
+        argv=(sys.executable, "-c", code),
+        process_id="child-1",
+        stop_seconds=stop_seconds,
     )
 
 
@@ -69,8 +72,8 @@ async def test_what_dies_is_reported_and_restarted() -> None:
     await process.stop()
 
 
-async def test_what_ignores_the_signal_is_killed_after_its_grace() -> None:
-    process = SupervisedProcess(_spec(DEAF, grace=0.5), _ignore)
+async def test_what_ignores_the_signal_is_killed_after_a_while() -> None:
+    process = SupervisedProcess(_spec(DEAF, stop_seconds=0.5), _ignore)
     await process.start()
     pid = process.pid
     assert pid is not None
@@ -106,7 +109,7 @@ from voicehost.supervisor.process import ProcessSpec, SupervisedProcess
 
 async def main():
     async def ignore(spec): pass
-    spec = ProcessSpec("child", (sys.executable, "-c", {FOREVER!r}), "child-1")
+    spec = ProcessSpec("child", (sys.executable, "-c", {FOREVER!r}), "child-1", 5.0)
     process = SupervisedProcess(spec, ignore)
     await process.start()
     pathlib.Path({str(note)!r}).write_text(str(process.pid))

@@ -15,7 +15,7 @@ def devices_planned(devices: tuple[str, ...], workers: int = 1) -> list[str]:
     environment = replace(
         settings.ENVIRONMENT, synthesis_devices=devices, synthesis_workers=workers
     )
-    plan = plan_make(environment, redis_url="redis://nowhere", web_fd=3, grace=1.0)
+    plan = plan_make(environment, redis_url="redis://nowhere", web_fd=3)
     return [spec.argv[spec.argv.index("--device") + 1] for spec in plan.workers]
 
 

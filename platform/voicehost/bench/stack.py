@@ -20,7 +20,7 @@ from voicehost.state import state_folder_make
 
 START_SECONDS = 120.0
 STOP_SECONDS = 40.0
-STACK_GRACE = 2
+STACK_GRACE_SECONDS = 2
 MANAGE = str(ROOT / "manage.py")
 _HOST = "127.0.0.1"
 _LOG_SHOWN = 4000
@@ -69,13 +69,12 @@ def stack_running(
         "SYNTHESIS_WORKERS": "1",
         "WEB_PROCESSES": "1",
         "METRICS_PORT": str(metrics_port),
+        "GRACE_SECONDS": str(STACK_GRACE_SECONDS),
         "DATABASE_URL": "",
         "REDIS_URL": "",
         **settings,
     }
-    with serve_running(
-        var_dir, environment, grace=STACK_GRACE, start_seconds=start_seconds
-    ) as supervisor:
+    with serve_running(var_dir, environment, start_seconds=start_seconds) as supervisor:
         yield Stack(
             port, credentials_of(var_dir)["api_key"], environment, supervisor, metrics_port + 1
         )
@@ -86,7 +85,6 @@ def serve_running(
     var_dir: Path,
     environment: Mapping[str, str],
     *,
-    grace: int,
     start_seconds: float = START_SECONDS,
 ) -> Iterator[int]:
     """Run `manage.py serve` until the block ends; yields its process id once it can speak.
@@ -97,7 +95,7 @@ def serve_running(
     log = var_dir / "serve.log"
     with log.open("w") as output:
         process = subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, MANAGE, "serve", "--grace", str(grace)],
+            [sys.executable, MANAGE, "serve"],
             env=environment,
             stdout=output,
             stderr=subprocess.STDOUT,

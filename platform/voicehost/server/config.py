@@ -20,10 +20,10 @@ class WebConfig:
     `idle_seconds` without a byte end a connection before.
     """
 
+    grace_seconds: float
     host: str = "127.0.0.1"
     port: int = 8000
     fd: int | None = None
-    grace_seconds: float = 30.0
     stall_seconds: float = 30.0
     send_buffer: int = MIB // 4
     max_body: int = 32 * MIB

@@ -11,6 +11,11 @@ from voicehost.env import ROOT, Environment
 from voicehost.supervisor.process import ProcessSpec
 
 MANAGE = str(ROOT / "manage.py")
+KILL_MARGIN_SECONDS = 10.0
+"""What a process has beyond the grace to let go of what did not end within it; then it is killed.
+
+A worker may need 7.5 seconds of it (`tts.consumers.batching`), a web process some five.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +27,8 @@ class Plan:
     web: tuple[ProcessSpec, ...]
 
 
-def plan_make(
-    environment: Environment, *, redis_url: str, web_fd: int, grace: float, chdir: Path = ROOT
-) -> Plan:
-    """Plan every process but Redis. `grace` is how many seconds running streams get to finish."""
+def plan_make(environment: Environment, *, redis_url: str, web_fd: int, chdir: Path = ROOT) -> Plan:
+    """Plan every process but Redis."""
     shared = {"REDIS_URL": redis_url, "VAR_DIR": str(environment.var_dir)}
 
     # Counted from METRICS_PORT in the order of the processes; 0 serves none.
@@ -45,20 +48,17 @@ def plan_make(
                 "PYTHONPATH": f"{chdir}:{chdir / 'platform'}",
             },
             pass_fds=fds,
-            grace=grace + 5.0,
+            stop_seconds=environment.grace_seconds + KILL_MARGIN_SECONDS,
         )
 
     workers = tuple(
-        spec(
-            f"synthesizer-{number}", MANAGE, "run_synthesizer",
-            "--device", device, "--grace", str(grace),
-        )
+        spec(f"synthesizer-{number}", MANAGE, "run_synthesizer", "--device", device)
         for number, device in enumerate(_worker_devices(environment))
-    )  # fmt: skip
+    )
     web = tuple(
         spec(
             f"web-{number}", MANAGE, "run_web", "--fd", str(web_fd),
-            "--server", environment.asgi_server, "--grace", str(grace), fds=(web_fd,),
+            "--server", environment.asgi_server, fds=(web_fd,),
         )
         for number in range(environment.web_processes)
     )  # fmt: skip

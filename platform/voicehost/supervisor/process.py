@@ -23,17 +23,17 @@ STEADY_SECONDS = 20.0
 class ProcessSpec:
     """How to start a process and how to stop it.
 
-    `process_id` is its identity in Redis. `grace` is how many seconds it gets
-    between `stop_signal` and SIGKILL.
+    `process_id` is its identity in Redis. It gets `stop_seconds` between
+    `stop_signal` and SIGKILL.
     """
 
     name: str
     argv: tuple[str, ...]
     process_id: str
+    stop_seconds: float
     environment: dict[str, str] = field(default_factory=dict)
     pass_fds: tuple[int, ...] = ()
     stop_signal: signal.Signals = signal.SIGTERM
-    grace: float = 30.0
 
 
 def backoff_seconds(failures: int) -> float:
@@ -69,16 +69,16 @@ class SupervisedProcess:
         self._task = asyncio.create_task(self._watch(), name=f"watch {self.spec.name}")
 
     async def stop(self) -> None:
-        """Signal, wait for the grace time, kill. Idempotent; the process is gone afterwards."""
+        """Signal, wait `stop_seconds`, kill. Idempotent; the process is gone afterwards."""
         self._stopping = True
         process = self._process
         if process is not None and process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(self.spec.stop_signal)
             try:
-                await asyncio.wait_for(process.wait(), self.spec.grace)
+                await asyncio.wait_for(process.wait(), self.spec.stop_seconds)
             except TimeoutError:
-                log.warning("process_killed", process=self.spec.name, grace=self.spec.grace)
+                log.warning("process_killed", process=self.spec.name, after=self.spec.stop_seconds)
         self._kill_group()
         if self._task is not None:
             self._task.cancel()

@@ -109,7 +109,7 @@ def redis_spec(*, program: str, data: Path, socket: Path) -> ProcessSpec:
     argv = [program]
     for name, value in options.items():
         argv += [f"--{name}", value]
-    return ProcessSpec(name="redis", argv=tuple(argv), process_id="redis", grace=10.0)
+    return ProcessSpec(name="redis", argv=tuple(argv), process_id="redis", stop_seconds=10.0)
 
 
 async def redis_ready(url: str, *, timeout: float = 15.0, data: Path | None = None) -> None:

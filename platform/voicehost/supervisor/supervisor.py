@@ -31,10 +31,9 @@ LISTEN_BACKLOG = 2048
 class Supervisor:
     """All processes of one machine."""
 
-    def __init__(self, environment: Environment, *, given_redis_url: str, grace: float) -> None:
+    def __init__(self, environment: Environment, *, given_redis_url: str) -> None:
         self._environment = environment
         self._given_redis_url = given_redis_url
-        self._grace = grace
         self._redis_url = given_redis_url
 
     async def run(self, stop: asyncio.Event, ready: asyncio.Event | None = None) -> None:
@@ -52,7 +51,6 @@ class Supervisor:
             self._environment,
             redis_url=self._redis_url,
             web_fd=listener.fileno(),
-            grace=self._grace,
         )
         # Stopped the other way round: who speaks first, then the workers that they speak through.
         stages = [

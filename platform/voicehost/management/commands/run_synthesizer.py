@@ -37,9 +37,6 @@ class Command(BaseCommand):
             "--worker-id", default=environment.process_id, help="this worker's name in Redis"
         )
         parser.add_argument(
-            "--grace", type=float, default=20.0, help="seconds that running streams get to finish"
-        )
-        parser.add_argument(
             "--lanes",
             type=int,
             default=environment.lanes,
@@ -65,9 +62,9 @@ class Command(BaseCommand):
         sys.setswitchinterval(SWITCH_SECONDS)
         _device_check(options["device"])
         metrics_serve(settings.ENVIRONMENT.metrics_port)
-        asyncio.run(self._run(options["worker_id"], lanes, options["device"], options["grace"]))
+        asyncio.run(self._run(options["worker_id"], lanes, options["device"]))
 
-    async def _run(self, worker_id: str, lanes: int, device: str, grace: float) -> None:
+    async def _run(self, worker_id: str, lanes: int, device: str) -> None:
         from coordination.connection import redis_async, redis_async_close
         from tts.consumers.batching import WorkerFailed
         from tts.consumers.worker.build import consumer_build
@@ -87,7 +84,7 @@ class Command(BaseCommand):
             observers=self.observers(),
         )
         try:
-            await consumer.run(stop, grace=grace)
+            await consumer.run(stop, grace=environment.grace_seconds)
         except WorkerFailed as error:
             log.exception("synthesizer_failed", worker_id=worker_id)
             raise CommandError(f"the worker failed: {error}") from error

@@ -17,16 +17,13 @@ class Command(BaseCommand):
     help = "Serve the API, the admin and the studio."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Where to listen, and how to stop."""
+        """Where to listen."""
         environment = settings.ENVIRONMENT
         parser.add_argument("--host", default=environment.host)
         parser.add_argument("--port", type=int, default=environment.port)
         parser.add_argument("--fd", type=int, help="an inherited listening socket")
         parser.add_argument(
             "--server", choices=["daphne", "uvicorn"], default=environment.asgi_server
-        )
-        parser.add_argument(
-            "--grace", type=float, default=30.0, help="seconds for streams to finish in"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -36,7 +33,7 @@ class Command(BaseCommand):
                 host=options["host"],
                 port=options["port"],
                 fd=options["fd"],
-                grace_seconds=options["grace"],
+                grace_seconds=settings.ENVIRONMENT.grace_seconds,
             )
         except ValueError as error:
             raise CommandError(str(error)) from error

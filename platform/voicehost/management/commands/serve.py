@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-from argparse import ArgumentParser
 from typing import Any
 
 import structlog
@@ -24,12 +23,6 @@ class Command(BaseCommand):
     help = "Run the whole platform on this machine; Ctrl-C stops it in order."
     requires_system_checks: list[str] = []
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        """Define the command line."""
-        parser.add_argument(
-            "--grace", type=float, default=20.0, help="seconds that running streams get to finish"
-        )
-
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until SIGINT or SIGTERM."""
         given = settings.ENVIRONMENT.redis_given
@@ -38,7 +31,7 @@ class Command(BaseCommand):
         try:
             with files_private():
                 self._state_prepare()
-                asyncio.run(self._serve(given, options["grace"]))
+                asyncio.run(self._serve(given))
         except SupervisorError as error:
             raise CommandError(str(error)) from error
 
@@ -51,12 +44,12 @@ class Command(BaseCommand):
             # Whoever made it may share it on purpose; what is made in it is private anyway.
             log.warning("state_folder_open_to_others", folder=str(var_dir), close_with="chmod 700")
 
-    async def _serve(self, given_redis_url: str, grace: float) -> None:
+    async def _serve(self, given_redis_url: str) -> None:
         stop, ready = asyncio.Event(), asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stop.set)
-        supervisor = Supervisor(settings.ENVIRONMENT, given_redis_url=given_redis_url, grace=grace)
+        supervisor = Supervisor(settings.ENVIRONMENT, given_redis_url=given_redis_url)
         tell = asyncio.create_task(self._tell(ready))
         try:
             await supervisor.run(stop, ready)
