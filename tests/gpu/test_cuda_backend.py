@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.gpu.cuda import CUDA, MB, needs_cuda
-from tests.tts.engines.chattts.numbers import relative_error
+from tests.tts.engines.chattts.closeness import relative_error
 from tests.tts.engines.chattts.random_gpt import TINY, inputs_random, weights_random
 from tests.tts.engines.chattts.row_independence import (
     LENGTH,

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.tts.engines.chattts.closeness import relative_error
 from tests.tts.engines.chattts.native_reference import (
     CONFIGS,
     decoder_reference,
@@ -11,7 +12,6 @@ from tests.tts.engines.chattts.native_reference import (
     sequence_run,
     weights_random,
 )
-from tests.tts.engines.chattts.numbers import relative_error
 from tts.engines.chattts.backend import CacheShape, Floats, Precision
 from tts.engines.chattts.native.binding import InstructionSet
 

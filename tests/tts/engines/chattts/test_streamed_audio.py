@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.tts.engines.chattts.numbers import relative_error
+from tests.tts.engines.chattts.closeness import relative_error
 from tests.tts.engines.chattts.vocoder_parts import Parts, streamed
 from tts.engine.request import Profile
 from tts.engines.chattts.random_checkpoint import RandomCheckpoint, Size

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.tts.engines.chattts.numbers import relative_error
+from tests.tts.engines.chattts.closeness import relative_error
 from tests.tts.engines.chattts.random_gpt import TINY, weights_random
 from tests.tts.engines.chattts.row_independence import (
     LENGTH,

@@ -7,7 +7,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from tests.tts.engines.chattts.numbers import relative_error
+from tests.tts.engines.chattts.closeness import relative_error
 from tests.tts.engines.chattts.originals import Originals, originals_load
 from tests.tts.engines.chattts.vocoder_parts import Parts
 from tts.engines.chattts import compute

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.tts.engines.chattts.numbers import relative_error
+from tests.tts.engines.chattts.closeness import relative_error
 from tests.tts.engines.chattts.vocoder_parts import Parts
 from tts.engine.errors import SynthesisFailed
 from tts.engines.base import Samples
