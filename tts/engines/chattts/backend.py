@@ -83,6 +83,8 @@ class GptBackend(Protocol):
         sees those before it in the same call. Earlier positions must have been computed.
         Returns the normalised hidden states (n, h), and the logits (heads, codebooks * audio
         tokens) of the first `heads` rows. The arrays are the caller's until the next call.
+        Rows whose inputs are not finite, or whose numbers overflow, have results that are not,
+        and no other slot's rows notice.
         Raises ValueError for shapes, slots or positions out of range; nothing is computed then.
         """
 

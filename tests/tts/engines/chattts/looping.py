@@ -32,14 +32,16 @@ EMBEDDINGS = Embeddings(
 TEXT_HEAD = table(TINY.text_tokens, TINY.hidden, scale=0.125, seed=2)
 
 
-def loop_make(backend: GptBackend, settings: LoopSettings | None = None) -> StepLoop:
+def loop_make(
+    backend: GptBackend, settings: LoopSettings | None = None, embeddings: Embeddings = EMBEDDINGS
+) -> StepLoop:
     """A loop of both kinds."""
     slots = backend.cache.slots
     decodings: dict[Kind, Decoding] = {
-        Kind.AUDIO: AudioDecoding(TINY, EMBEDDINGS, slots),
-        Kind.TEXT: TextDecoding(TEXT_HEAD, EMBEDDINGS, slots, TEXT_END),
+        Kind.AUDIO: AudioDecoding(TINY, embeddings, slots),
+        Kind.TEXT: TextDecoding(TEXT_HEAD, embeddings, slots, TEXT_END),
     }
-    return StepLoop(backend, TINY, EMBEDDINGS, decodings, settings or LoopSettings())
+    return StepLoop(backend, TINY, embeddings, decodings, settings or LoopSettings())
 
 
 def generation(

@@ -114,7 +114,8 @@ struct Attention {
   }
 
   // Makes `count` scores weights, not yet divided by their sum, which is returned; of int8 values
-  // the weights include the values' scales.
+  // the weights include the values' scales. The maximum may pass over a score that is not a number:
+  // its own weight, and with that the sum, are none either.
   static float soften(float* scores, int count, const HeadCache& cache) {
     const int padded = static_cast<int>(round_up(static_cast<size_t>(count), S::lanes));
     for (int i = count; i < padded; ++i) scores[i] = -INFINITY;

@@ -160,7 +160,9 @@ struct Products {
       squares = S::multiply_add(value, value, squares);
     }
     const float mean = S::sum(squares) / static_cast<float>(source.width);
-    const auto factor = S::all(1.0f / sqrtf(mean + source.epsilon));
+    // Nothing is added to a mean that is a number; the infinite one of squares that overflowed would
+    // make zeros of the whole row, as if it were a quiet one.
+    const auto factor = S::all(1.0f / sqrtf(mean + source.epsilon) + (mean - mean));
     for (int i = 0; i < source.width; i += S::lanes) {
       const auto value = S::multiply(S::load(source.values + i), factor);
       S::store(source.scratch + i, S::multiply(value, S::load(source.norm + i)));

@@ -37,6 +37,7 @@ struct Avx2 {
   static Floats multiply(Floats a, Floats b) { return _mm256_mul_ps(a, b); }
   static Floats divide(Floats a, Floats b) { return _mm256_div_ps(a, b); }
   static Floats multiply_add(Floats a, Floats b, Floats c) { return _mm256_fmadd_ps(a, b, c); }
+  // `b` where either is not a number: what must stay one that is none has to be `b`.
   static Floats maximum(Floats a, Floats b) { return _mm256_max_ps(a, b); }
   static Floats minimum(Floats a, Floats b) { return _mm256_min_ps(a, b); }
   static Floats absolute(Floats a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
@@ -46,6 +47,8 @@ struct Avx2 {
 
   static Ints all_ints(int32_t value) { return _mm256_set1_epi32(value); }
   static Ints add_ints(Ints a, Ints b) { return _mm256_add_epi32(a, b); }
+  static Ints maximum_ints(Ints a, Ints b) { return _mm256_max_epi32(a, b); }
+  static Ints bits(Floats a) { return _mm256_castps_si256(a); }
   static Ints to_ints(Floats a) { return _mm256_cvtps_epi32(a); }
   static Floats to_floats(Ints a) { return _mm256_cvtepi32_ps(a); }
 
@@ -70,6 +73,12 @@ struct Avx2 {
     __m128i x = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
     x = _mm_add_epi32(x, _mm_shuffle_epi32(x, 0x4e));
     return _mm_cvtsi128_si32(_mm_add_epi32(x, _mm_shuffle_epi32(x, 0xb1)));
+  }
+
+  static int32_t largest_int(Ints a) {
+    __m128i x = _mm_max_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    x = _mm_max_epi32(x, _mm_shuffle_epi32(x, 0x4e));
+    return _mm_cvtsi128_si32(_mm_max_epi32(x, _mm_shuffle_epi32(x, 0xb1)));
   }
 
   static Floats load_bytes(const int8_t* from) {

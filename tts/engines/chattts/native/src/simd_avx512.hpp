@@ -39,6 +39,8 @@ struct Avx512 {
 
   static Ints all_ints(int32_t value) { return _mm512_set1_epi32(value); }
   static Ints add_ints(Ints a, Ints b) { return _mm512_add_epi32(a, b); }
+  static Ints maximum_ints(Ints a, Ints b) { return _mm512_max_epi32(a, b); }
+  static Ints bits(Floats a) { return _mm512_castps_si512(a); }
   static Ints to_ints(Floats a) { return _mm512_cvtps_epi32(a); }
   static Floats to_floats(Ints a) { return _mm512_cvtepi32_ps(a); }
 
@@ -48,6 +50,8 @@ struct Avx512 {
   static float largest(Floats a) { return _mm512_reduce_max_ps(a); }
 
   static int32_t sum_ints(Ints a) { return _mm512_reduce_add_epi32(a); }
+
+  static int32_t largest_int(Ints a) { return _mm512_reduce_max_epi32(a); }
 
   static Floats load_bytes(const int8_t* from) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));

@@ -8,11 +8,12 @@
 namespace gpt {
 namespace {
 
-// e^x to about one part in 10^7, for x from -87 to 88; beyond, the value at the border. The
-// polynomial is that of Cephes' expf.
+// e^x to about one part in 10^7, for x from -87 to 88; beyond, the value at the border, and for
+// what is not a number none. The polynomial is that of Cephes' expf.
 template <class S>
 inline typename S::Floats exponential(typename S::Floats x) {
-  x = S::minimum(S::maximum(x, S::all(-87.0f)), S::all(88.0f));
+  // In this order of operands: max and min give the second one where either is not a number.
+  x = S::minimum(S::all(88.0f), S::maximum(S::all(-87.0f), x));
   const auto n = S::round(S::multiply(x, S::all(1.44269504f)));
   auto r = S::multiply_add(n, S::all(-0.693359375f), x);
   r = S::multiply_add(n, S::all(2.12194440e-4f), r);
@@ -57,13 +58,19 @@ constexpr float kByteLimit = 127.0f;
 // Keeps the scale of a row of zeros finite.
 constexpr float kLeastMagnitude = 1e-20f;
 
+// Not a number if any of the values is none. Magnitudes are compared as whole numbers, which their
+// bits are ordered as, with those of what is no number above infinity's: a maximum of floats keeps
+// such a value only as its second operand, and could not both take it in and keep it.
 template <class S>
 inline float largest_magnitude(const float* values, int count) {
-  auto most = S::all(kLeastMagnitude);
+  auto most = S::bits(S::all(kLeastMagnitude));
   for (int i = 0; i < count; i += S::lanes) {
-    most = S::maximum(most, S::absolute(S::load(values + i)));
+    most = S::maximum_ints(most, S::bits(S::absolute(S::load(values + i))));
   }
-  return S::largest(most);
+  const int32_t bits = S::largest_int(most);
+  float magnitude;
+  std::memcpy(&magnitude, &bits, sizeof magnitude);
+  return magnitude;
 }
 
 // Bytes whose largest is 127, times the scale that is returned, are the values; `bias` takes the
