@@ -7,6 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tts.engines.chattts.config import GptConfig
+
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
 
@@ -57,6 +59,13 @@ class CacheShape:
 
     slots: int
     positions: int
+
+    def check(self, config: GptConfig) -> None:
+        """Raise ValueError where a slot holds more positions than the model has."""
+        if self.positions > config.positions:
+            raise ValueError(
+                f"a slot of {self.positions} positions, the model has {config.positions}"
+            )
 
 
 class GptBackend(Protocol):

@@ -22,7 +22,7 @@ from tts.engines.chattts.config import GptConfig
 from tts.engines.chattts.device_memory import DeviceMemory, memory_guard, memory_release
 from tts.engines.chattts.graphs import Replay, Runner, runner_create
 from tts.engines.chattts.linear import half_dtype
-from tts.engines.chattts.llama import Llama, cache_check, rows_check, rows_probe
+from tts.engines.chattts.llama import Llama, rows_check, rows_probe
 from tts.engines.chattts.row_attention import row_attention
 
 logger = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class CudaBackend:
         RowsUnstable: the device computes no bucket in a way in which audio of a seed is the same.
         Nothing stays on the device when it raises.
         """
-        cache_check(cache, config)
+        cache.check(config)
         self.cache = cache
         self.max_rows = cache.slots + _PREFILL
         self.dtype = torch.float32 if precision is Precision.FP32 else half_dtype(device)

@@ -135,12 +135,6 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return x * cos + torch.cat((-second, first), dim=-1) * sin
 
 
-def cache_check(cache: CacheShape, config: GptConfig) -> None:
-    """Raise ValueError where a slot holds more positions than the model has."""
-    if cache.positions > config.positions:
-        raise ValueError(f"a slot of {cache.positions} positions, the model has {config.positions}")
-
-
 def rows_probe(
     cache: CacheShape, config: GptConfig, most: int
 ) -> tuple[Floats, Ints, Ints, np.random.Generator]:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from tts.engines.chattts.backend import CacheShape, Floats, GptWeights, Ints, Precision
 from tts.engines.chattts.config import GptConfig
-from tts.engines.chattts.llama import Llama, cache_check, rows_check, rows_probe
+from tts.engines.chattts.llama import Llama, rows_check, rows_probe
 
 _ALIGNED: Final = 16
 """Positions of a slot are rounded up to it, so that every slot begins on a cache line."""
@@ -41,7 +41,7 @@ class TorchBackend:
         max_rows: int = 64,
         stable: bool = True,
     ) -> None:
-        cache_check(cache, config)
+        cache.check(config)
         self.cache = cache
         self.max_rows = max_rows
         self._threads = threads

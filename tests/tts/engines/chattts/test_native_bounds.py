@@ -68,8 +68,14 @@ def test_threads_out_of_range_are_refused() -> None:
 
 
 def test_more_memory_than_there_is_is_a_memory_error() -> None:
+    config = dataclasses.replace(TINY, positions=1 << 20)
     with pytest.raises(MemoryError):
-        native_backend(cache=CacheShape(65536, 1 << 20))
+        native_backend(config=config, cache=CacheShape(65536, 1 << 20))
+
+
+def test_a_slot_longer_than_the_model_is_refused() -> None:
+    with pytest.raises(ValueError, match="a slot of 129 positions, the model has 128"):
+        native_backend(cache=CacheShape(1, 129))
 
 
 @pytest.mark.parametrize(

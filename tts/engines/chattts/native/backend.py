@@ -109,9 +109,10 @@ class NativeBackend:
     ) -> None:
         """Pack the weights, unless they are packed already, and reserve the cache.
 
-        Raises ValueError, MemoryError and NativeError as PackedWeights does, and for a cache or
-        threads out of range.
+        Raises ValueError, MemoryError and NativeError as PackedWeights does, and for threads or a
+        cache out of range: its positions are the model's at most.
         """
+        cache.check(config)
         packed = (
             weights
             if isinstance(weights, PackedWeights)
