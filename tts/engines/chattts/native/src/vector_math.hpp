@@ -74,11 +74,17 @@ inline float largest_magnitude(const float* values, int count) {
 }
 
 // Bytes whose largest is 127, times the scale that is returned, are the values; `bias` takes the
-// bytes' sum times -byte_bias, which a product of biased bytes has to start from.
+// bytes' sum times -byte_bias, which a product of biased bytes has to start from. Values that are
+// not all finite become zeros whose scale is not finite: no product of theirs is a number.
 template <class S>
 inline float quantise(const float* values, int count, typename S::ByteActivation* bytes,
                       int32_t* bias) {
   const float magnitude = largest_magnitude<S>(values, count);
+  *bias = 0;
+  if (!std::isfinite(magnitude)) {
+    for (int i = 0; i < count; i += S::lanes) S::store_byte_activations(bytes + i, S::all_ints(0));
+    return magnitude;
+  }
   const auto factor = S::all(kByteLimit / magnitude);
   auto total = S::all_ints(0);
   for (int i = 0; i < count; i += S::lanes) {
@@ -86,8 +92,7 @@ inline float quantise(const float* values, int count, typename S::ByteActivation
     total = S::add_ints(total, rounded);
     S::store_byte_activations(bytes + i, rounded);
   }
-  // Unsigned, since numbers that are not finite may overflow here.
-  *bias = static_cast<int32_t>(0u - S::byte_bias * static_cast<uint32_t>(S::sum_ints(total)));
+  *bias = -S::byte_bias * S::sum_ints(total);
   return magnitude / kByteLimit;
 }
 
