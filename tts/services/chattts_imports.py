@@ -34,11 +34,13 @@ def chattts_import(place: str, version: str | None = None) -> ImportedVersion:
     """Import the checkpoint in the folder `place`, or of the hub (`owner/name[@revision]`).
 
     A checkpoint of the hub is kept in the state folder. Safe to run again: a version that is
-    there with the same bytes stays as it is. Raises ModelImportFailed; nothing is changed then.
+    there with the same bytes stays as it is, any other has to speak a few tokens first. Raises
+    ModelImportFailed; nothing is changed then.
     """
     # Imported here: a web process has no use for what reads checkpoints.
     from tts.engines.chattts.hub import HubId, hub_download
     from tts.engines.chattts.manifest import chattts_manifest
+    from tts.engines.chattts.smoke import smoke_speak
 
     folder = Path(place).expanduser()
     hub = None if folder.is_dir() else HubId.parse(place)
@@ -55,7 +57,7 @@ def chattts_import(place: str, version: str | None = None) -> ImportedVersion:
     if hub is not None:
         found = replace(found, source=f"{found.source} (from the hub's {hub})")
     return version_import(
-        manifest_read(found.to_json()), chattts_voices(found.statistics), BATCHING
+        manifest_read(found.to_json()), chattts_voices(found.statistics), BATCHING, smoke_speak
     )
 
 

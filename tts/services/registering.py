@@ -1,6 +1,6 @@
 """Registering a version from a manifest: its bytes verified, its voices stored."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -54,17 +54,21 @@ def manifest_read(value: Mapping[str, object]) -> Manifest:
 
 
 def version_import(
-    manifest: Manifest, voices: Sequence[VoiceSeed], batching: Batching
+    manifest: Manifest,
+    voices: Sequence[VoiceSeed],
+    batching: Batching,
+    trial: Callable[[LocalShards], None] | None = None,
 ) -> ImportedVersion:
     """Verify, register under the engine's name, and have the voices; all of it or nothing.
 
+    Bytes that are not ready already must pass the engine's own `trial`, which raises EngineError.
     Raises ModelImportFailed, also where the version's name has other bytes already.
     """
     key = f"{manifest.engine}@{manifest.version}"
     found = ModelVersion.objects.filter(key=key).first()
     settled = found is not None and found.state not in (VersionState.DRAFT, VersionState.VERIFIED)
     if found is None or not settled or found.manifest != manifest.to_json():
-        _verify(manifest)
+        _verify(manifest, trial)
     try:
         with transaction.atomic():
             version = found or _registered(manifest, batching)
@@ -88,14 +92,16 @@ def _registered(manifest: Manifest, batching: Batching) -> ModelVersion:
     return version_register(model=model, manifest=manifest, batching=batching)
 
 
-def _verify(manifest: Manifest) -> None:
-    """Read every shard once and compare it with the manifest; raises ModelImportFailed."""
+def _verify(manifest: Manifest, trial: Callable[[LocalShards], None] | None) -> None:
+    """Compare every shard with the manifest, then try them; raises ModelImportFailed."""
     shards = LocalShards.of(manifest)
-    for shard in manifest.shards:
-        try:
+    try:
+        for shard in manifest.shards:
             shards.read(shard.name)
-        except EngineError as error:
-            raise ModelImportFailed(error.message) from error
+        if trial is not None:
+            trial(shards)
+    except EngineError as error:
+        raise ModelImportFailed(error.message) from error
 
 
 def route_ensure(name: str, tier: str, description: str, version_key: str) -> dict[str, int] | None:

@@ -34,22 +34,45 @@ def backend_create(
     too small, MemoryError.
     """
     place = device_find(device.name)
-
-    def read() -> GptWeights:
-        return gpt_weights(config, shards.read("gpt"), shards.read("embed"))
-
     if place.type == "cuda":
-        return _cuda(read(), config, cache, precision, place)
+        return _cuda(_weights(shards, config), config, cache, precision, place)
     reason = NativeBackend.available(precision)
     if reason is None:
         packed = shards.resident(
             ("gpt", "embed", "config"),
             f"chattts-native-{precision}",
-            lambda: PackedWeights(read(), config, precision),
+            lambda: PackedWeights(_weights(shards, config), config, precision),
         )
         return NativeBackend(packed, config, cache, precision, device.threads)
     logger.warning("ChatTTS computes with torch, several times slower: %s", reason)
-    return TorchBackend(read(), config, cache, precision=precision, threads=device.threads)
+    return torch_create(shards, config, cache, precision, device)
+
+
+def torch_create(
+    shards: Shards,
+    config: GptConfig,
+    cache: CacheShape,
+    precision: Precision,
+    device: Device,
+    *,
+    stable: bool = True,
+) -> TorchBackend:
+    """Torch's backend on the CPU, whatever else there is; raises as `backend_create`.
+
+    `stable`: see TorchBackend.
+    """
+    return TorchBackend(
+        _weights(shards, config),
+        config,
+        cache,
+        precision=precision,
+        threads=device.threads,
+        stable=stable,
+    )
+
+
+def _weights(shards: Shards, config: GptConfig) -> GptWeights:
+    return gpt_weights(config, shards.read("gpt"), shards.read("embed"))
 
 
 def _cuda(

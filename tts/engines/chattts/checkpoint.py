@@ -71,15 +71,24 @@ class Checkpoint:
 
 
 def canonical(file: TensorFile) -> TensorFile:
-    """The tensors under the names that `layout` has, without those that are of no use."""
-    names = {}
+    """The tensors under the names that `layout` has, without those that are of no use.
+
+    Raises VersionUnavailable where two of them have one name there.
+    """
+    names: dict[str, str] = {}
     for stored in file.shapes:
         name = stored.removeprefix("model.")
         for old, new in _OLD_NORM.items():
             if name.endswith(old):
                 name = name.removesuffix(old) + new
-        if not _UNUSED.fullmatch(name):
-            names[name] = stored
+        if _UNUSED.fullmatch(name):
+            continue
+        if name in names:
+            raise VersionUnavailable(
+                f"{file.name}: tensors {names[name]!r} and {stored!r} are the same one,"
+                f" {name!r}; only one of them is allowed"
+            )
+        names[name] = stored
     return file.renamed(names)
 
 

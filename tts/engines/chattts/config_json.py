@@ -7,10 +7,21 @@ import msgspec
 from tts.engine.errors import VersionUnavailable
 from tts.engines.chattts import EOS, SAMPLE_RATE, TOKEN_SAMPLES, layout
 from tts.engines.chattts.config import ConvConfig, GptConfig, ModelConfig, VocosConfig
+from tts.engines.chattts.profile import POSITIONS
 
 JsonObject = dict[str, object]
 
 _MOST = 1 << 24
+# What our C++ computes with: native/src/shape.hpp (`validate`, `kDepthStep`) and api.cpp.
+HEAD_STEP = 16
+HEAD_MOST = 512
+LAYERS_MOST = 1024
+HIDDEN_MOST = 65_536
+INTERMEDIATE_MOST = 131_072
+OUTPUTS_MOST = 1 << 20
+POSITIONS_MOST = 1 << 20
+THETA_LEAST = 1.0
+EPSILON_BELOW = 1.0
 
 
 def config_to_json(config: ModelConfig) -> JsonObject:
@@ -49,13 +60,35 @@ def config_check(config: ModelConfig) -> None:
 
 def _check_gpt(gpt: GptConfig) -> None:
     _expect("gpt.audio_tokens", gpt.audio_tokens, EOS + 1)
-    if gpt.hidden % gpt.heads or gpt.head_size % 2:
-        raise _wrong("gpt.heads", f"{gpt.hidden} dimensions do not make {gpt.heads} even heads")
+    _check_head(gpt)
+    outputs = gpt.codebooks * gpt.audio_tokens
+    for name, size, least, most in (
+        ("layers", gpt.layers, 1, LAYERS_MOST),
+        ("hidden", gpt.hidden, HEAD_STEP, HIDDEN_MOST),
+        ("intermediate", gpt.intermediate, 1, INTERMEDIATE_MOST),
+        ("codebooks times audio_tokens", outputs, 1, OUTPUTS_MOST),
+        # Every profile's slots have so many: a shorter model would be loaded in none.
+        ("positions", gpt.positions, POSITIONS, POSITIONS_MOST),
+    ):
+        if not least <= size <= most:
+            raise _wrong(f"gpt.{name}", f"{least:,} to {most:,} is allowed, not {size:,}")
     if gpt.text_tokens < len(layout.SPECIAL_TOKENS):
         raise _wrong("gpt.text_tokens", f"at least {len(layout.SPECIAL_TOKENS)} are needed")
-    for name, value in (("rope_theta", gpt.rope_theta), ("norm_epsilon", gpt.norm_epsilon)):
-        if not (math.isfinite(value) and value > 0):
-            raise _wrong(f"gpt.{name}", f"a positive number is needed, not {value}")
+    if not THETA_LEAST <= gpt.rope_theta < math.inf:
+        raise _wrong("gpt.rope_theta", f"at least {THETA_LEAST:g} is needed, not {gpt.rope_theta}")
+    if not 0 < gpt.norm_epsilon < EPSILON_BELOW:
+        allowed = f"a positive number below {EPSILON_BELOW:g} is needed"
+        raise _wrong("gpt.norm_epsilon", f"{allowed}, not {gpt.norm_epsilon}")
+
+
+def _check_head(gpt: GptConfig) -> None:
+    fits = gpt.hidden % gpt.heads == 0 and gpt.head_size % HEAD_STEP == 0
+    if not fits or gpt.head_size > HEAD_MOST:
+        raise _wrong(
+            "gpt.heads",
+            f"{gpt.hidden} dimensions do not make {gpt.heads} heads of a multiple of"
+            f" {HEAD_STEP} dimensions, {HEAD_MOST} at most",
+        )
 
 
 def _check_vocos(vocos: VocosConfig) -> None:

@@ -1,7 +1,6 @@
 """The ChatTTS engine: one token for every active row a step, audio window by window."""
 
 import itertools
-import json
 import logging
 import re
 import time
@@ -24,22 +23,16 @@ from tts.engines.base import (
     Utterance,
 )
 from tts.engines.chattts import SAMPLE_RATE
-from tts.engines.chattts.backends import backend_create
 from tts.engines.chattts.casting import Casting, Speaker
-from tts.engines.chattts.config_json import config_from_json
-from tts.engines.chattts.decoding import AudioDecoding, Decoding, TextDecoding
-from tts.engines.chattts.generation import End, GenerationRefused, Kind, Prompt
+from tts.engines.chattts.generation import End, GenerationRefused, Prompt
 from tts.engines.chattts.lengths import TOKEN_SECONDS, Lengths
-from tts.engines.chattts.loop import StepLoop
+from tts.engines.chattts.parts import parts_load
 from tts.engines.chattts.profile import profile_settings
 from tts.engines.chattts.random_stream import StreamKey
 from tts.engines.chattts.recording import RecordingEncoder
 from tts.engines.chattts.refinement import Refiner, Refining
 from tts.engines.chattts.script import script
 from tts.engines.chattts.speech import SILENCE, Speech, Take
-from tts.engines.chattts.tokens import Vocabulary
-from tts.engines.chattts.vocoder import Vocoder
-from tts.engines.chattts.weights import embeddings, text_head
 from tts.text.segment import Language, Segment
 
 logger = logging.getLogger(__name__)
@@ -90,38 +83,15 @@ class ChatTtsEngine:
     ) -> None:
         """Build everything of one profile; raises VersionUnavailable."""
         self._settings = settings = profile_settings(profile, device, numbers)
-        model = config_from_json(json.loads(shards.read("config")))
+        parts = parts_load(shards, device, settings)
+        model = parts.model
         self._config = config = model.gpt
-        self._vocabulary = shards.resident(
-            "tokenizer", "chattts-vocabulary", lambda: Vocabulary.read(shards.read("tokenizer"))
-        )
-        tables = shards.resident(
-            ("embed", "config"),
-            "chattts-embeddings",
-            lambda: embeddings(config, shards.read("embed")),
-        )
-        self._backend = backend_create(shards, config, settings.cache, settings.precision, device)
-        slots = settings.cache.slots
+        self._vocabulary, self._backend = parts.vocabulary, parts.backend
+        self._loop, self._vocoder = parts.loop, parts.vocoder
         # A device may have room for fewer slots than were asked for.
         held = self._backend.cache.slots // settings.takes
         self.traits = replace(self.traits, max_utterances=max(1, held))
-        decodings: dict[Kind, Decoding] = {Kind.AUDIO: AudioDecoding(config, tables, slots)}
-        if settings.refines:
-            head = shards.resident(
-                ("embed", "config"),
-                "chattts-text-head",
-                lambda: text_head(config, shards.read("embed")),
-            )
-            end = self._vocabulary.end_of_refinement
-            decodings[Kind.TEXT] = TextDecoding(head, tables, slots, end)
         self._refiner = Refiner(self._vocabulary)
-        self._loop = StepLoop(self._backend, config, tables, decodings)
-        group = settings.vocoder_group
-        self._vocoder = shards.resident(
-            ("decoder", "vocos", "config"),
-            f"chattts-vocoder-{settings.vocoder}-{device.name}-{device.threads}-{group}",
-            lambda: Vocoder.load(shards, model, device, settings.vocoder, group),
-        )
         self._casting = Casting(
             config.hidden,
             config.codebooks,

@@ -11,7 +11,7 @@ from pathlib import Path
 from tts.engine.errors import VersionUnavailable
 from tts.engines.chattts import ENGINE, SAMPLE_RATE, layout
 from tts.engines.chattts.checkpoint import Checkpoint
-from tts.engines.chattts.config import ModelConfig
+from tts.engines.chattts.config import GptConfig, ModelConfig
 from tts.engines.chattts.config_json import config_to_json
 from tts.engines.chattts.speaker import SpeakerStatistics
 from tts.engines.chattts.tokens import Vocabulary
@@ -106,18 +106,46 @@ def chattts_manifest(folder: Path, version: str | None = None) -> ChatTtsManifes
     checkpoint = Checkpoint.open(folder)
     checkpoint.check_values()
     asset, model = checkpoint.asset, checkpoint.config
-    vocabulary = Vocabulary.read((asset / layout.TOKENIZER).read_bytes())
-    if vocabulary.size != model.gpt.text_tokens:
-        raise VersionUnavailable(
-            f"{layout.TOKENIZER}: has {vocabulary.size:,} tokens, {layout.EMBED} has"
-            f" {model.gpt.text_tokens:,}"
-        )
+    _check_vocabulary(asset, model.gpt)
     speakers = _speakers(asset)
     statistics = SpeakerStatistics.read(speakers.statistics, model.gpt.hidden)
     hashes = {name: _sha256(asset / name) for name in RELEASE_HASHES if (asset / name).is_file()}
-    shards = (
-        _inline("config", json.dumps(config_to_json(model), sort_keys=True)),
-        _inline("speaker", speakers.statistics),
+    shards = _shard_specs(checkpoint, speakers.statistics, hashes)
+    digest = hashlib.sha256("".join(shard.sha256 for shard in shards).encode()).hexdigest()
+    label = "release" if hashes == RELEASE_HASHES else digest[:12]
+    return ChatTtsManifest(
+        version=version or label,
+        shards=shards,
+        model=model,
+        statistics=statistics,
+        source=speakers.source or _source(hashes),
+        licence="" if speakers.source else LICENCE,
+    )
+
+
+def _check_vocabulary(asset: Path, gpt: GptConfig) -> None:
+    """Raise VersionUnavailable unless every token has an embedding, and every embedding a token."""
+    vocabulary = Vocabulary.read((asset / layout.TOKENIZER).read_bytes())
+    if vocabulary.size != gpt.text_tokens:
+        raise VersionUnavailable(
+            f"{layout.TOKENIZER}: has {vocabulary.size:,} tokens, {layout.EMBED} has"
+            f" {gpt.text_tokens:,}"
+        )
+    if vocabulary.last >= gpt.text_tokens:
+        raise VersionUnavailable(
+            f"{layout.TOKENIZER}: has a token with the id {vocabulary.last:,}, the embeddings of"
+            f" {layout.EMBED} are those of 0 to {gpt.text_tokens - 1:,}"
+        )
+
+
+def _shard_specs(
+    checkpoint: Checkpoint, statistics: str, hashes: Mapping[str, str]
+) -> tuple[ShardSpec, ...]:
+    """The inline shards, then the checkpoint's files."""
+    asset = checkpoint.asset
+    return (
+        _inline("config", json.dumps(config_to_json(checkpoint.config), sort_keys=True)),
+        _inline("speaker", statistics),
         *(
             ShardSpec(
                 name=name,
@@ -129,16 +157,6 @@ def chattts_manifest(folder: Path, version: str | None = None) -> ChatTtsManifes
             )
             for name, role, file in _SHARDS
         ),
-    )
-    digest = hashlib.sha256("".join(shard.sha256 for shard in shards).encode()).hexdigest()
-    label = "release" if hashes == RELEASE_HASHES else digest[:12]
-    return ChatTtsManifest(
-        version=version or label,
-        shards=shards,
-        model=model,
-        statistics=statistics,
-        source=speakers.source or _source(hashes),
-        licence="" if speakers.source else LICENCE,
     )
 
 

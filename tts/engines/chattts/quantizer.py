@@ -22,7 +22,7 @@ _BOUND_MARGIN = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class Projection:
+class _Group:
     """A group's way into the quantiser (levels, part) and out of it (part, levels)."""
 
     into: Tensor
@@ -39,7 +39,7 @@ class Quantizer:
         self._levels = torch.tensor(config.vq_levels, device=device)
         self._basis = torch.cumprod(torch.tensor((1, *config.vq_levels[:-1]), device=device), 0)
         self._groups = [
-            Projection(
+            _Group(
                 *(
                     tensors[f"vq_layer.quantizer.rvqs.{group}.{name}"].to(device)
                     for name in (

@@ -5,7 +5,7 @@ a control token, whatever it says: those are given by name, between pieces of te
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
@@ -13,14 +13,13 @@ from tokenizers import Tokenizer
 
 from tts.engine.errors import VersionUnavailable
 from tts.engines.chattts.layout import SPECIAL_TOKENS, TOKENIZER
-from tts.text.segment import Mark
 
 Piece = str | int
 """What a prompt is made of: plain text, or the id of one token."""
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class TextPrompt:
     """Token ids, and at which of them the speaker's vector stands (None: at none)."""
 
     ids: tuple[int, ...]
@@ -31,11 +30,12 @@ class Prompt:
 class Vocabulary:
     """The tokenizer of one version.
 
-    `tokens` has the control tokens' ids by name, in brackets; `characters` those that are
-    tokens by themselves.
+    `last` is the highest id; `tokens` has the control tokens' ids by name, in brackets;
+    `characters` those that are tokens by themselves.
     """
 
     size: int
+    last: int
     tokens: dict[str, int]
     characters: frozenset[str]
     _text: Tokenizer
@@ -59,7 +59,7 @@ class Vocabulary:
             tokens[token] = number
         vocabulary = whole.get_vocab(with_added_tokens=True)
         characters = frozenset(word for word in vocabulary if len(word) == 1)
-        return cls(len(vocabulary), tokens, characters, text, whole)
+        return cls(len(vocabulary), max(vocabulary.values()), tokens, characters, text, whole)
 
     @property
     def end_of_refinement(self) -> int:
@@ -85,15 +85,6 @@ class Vocabulary:
                 ids.append(piece)
         return tuple(ids)
 
-    def marked(self, text: str, marks: Sequence[Mark] = ()) -> tuple[Piece, ...]:
-        """`text` with control tokens in it, as pieces; offsets count from its beginning."""
-        pieces: list[Piece] = []
-        done = 0
-        for mark in marks:
-            pieces += [text[done : mark.offset], self.token(mark.token)]
-            done = max(done, mark.offset)
-        return (*pieces, text[done:])
-
     def code_prompt(
         self,
         spoken: Iterable[Piece],
@@ -101,7 +92,7 @@ class Vocabulary:
         transcript: str = "",
         *,
         speaker: bool = False,
-    ) -> Prompt:
+    ) -> TextPrompt:
         """What audio tokens follow: [Stts][spk_emb]{transcript}{controls}{spoken}[Ptts].
 
         Without a speaker [empty_spk] is in its place. `controls` are names ("speed_5").
@@ -117,14 +108,14 @@ class Vocabulary:
                 self.token("Ptts"),
             )
         )
-        return Prompt(ids, 1 if speaker else None)
+        return TextPrompt(ids, 1 if speaker else None)
 
-    def refine_prompt(self, spoken: Iterable[Piece], controls: Iterable[str] = ()) -> Prompt:
+    def refine_prompt(self, spoken: Iterable[Piece], controls: Iterable[str] = ()) -> TextPrompt:
         """What refined text follows: [Sbreak]{spoken}[Pbreak]{controls} ("oral_2", "laugh_0", …).
 
         As ChatTTS' `Speaker.decorate_text_prompts`.
         """
-        return Prompt(
+        return TextPrompt(
             self.encode(
                 (
                     self.token("Sbreak"),

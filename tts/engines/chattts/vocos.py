@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from tts.engine.errors import VersionUnavailable
 from tts.engines.chattts import layout
 from tts.engines.chattts.compute import tensors_read
 from tts.engines.chattts.config import VocosConfig
@@ -13,6 +14,8 @@ from tts.engines.chattts.projection import Projections
 _NORM_EPSILON = 1e-6
 _MOST_MAGNITUDE = 100.0
 _SCALE = "gamma"
+_LEAST_WEIGHT = 1e-11
+"""As in torch.istft."""
 
 
 class Vocos:
@@ -41,11 +44,13 @@ class Vocos:
         head = tensors["head.out.weight"]
         self._head = (head * last).to(place)
         self._head_bias = (tensors["head.out.bias"] + head @ shift).to(place)
-        self._window = tensors["head.istft.window"].to(place)
-        self.margin = self._embed.width // 2 + sum(block.margin for block in self._blocks)
-        """Mel frames that it sees behind the last frame it transforms."""
+        window = tensors["head.istft.window"]
         self.overlap = config.n_fft // config.hop
         """Frames that a sample is the sum of."""
+        self._check_window(window)
+        self._window = window.to(place)
+        self.margin = self._embed.width // 2 + sum(block.margin for block in self._blocks)
+        """Mel frames that it sees behind the last frame it transforms."""
 
     def __call__(self, mel: Tensor, past: Past, wanted: int, samples: int) -> Tensor:
         """Mel (t, mels) of a window to its first `samples`, from the first `wanted` frames."""
@@ -60,6 +65,17 @@ class Vocos:
         loudness = torch.exp(spectrum[..., :bins]).clamp(max=_MOST_MAGNITUDE)
         waves = torch.fft.irfft(torch.polar(loudness, spectrum[..., bins:]), self._config.n_fft)
         return self._added(waves * self._window, past, samples)
+
+    def _check_window(self, window: Tensor) -> None:
+        """Samples are divided by the windows over them: at least the two nearest ones."""
+        parts = window.square().view(self.overlap, self._config.hop)
+        middle = self.overlap // 2
+        weight = float((parts[middle - 1] + parts[middle]).min())
+        if not weight > _LEAST_WEIGHT:
+            raise VersionUnavailable(
+                f"{layout.VOCOS}: the squares of tensor 'head.istft.window' that lie over a sample"
+                f" add up to {weight:g}, more than {_LEAST_WEIGHT:g} is allowed"
+            )
 
     def _added(self, waves: Tensor, past: Past, samples: int) -> Tensor:
         """Waves (t, n_fft), one a hop, added where they overlap and divided by their windows.

@@ -105,6 +105,9 @@ def _folded(file: TensorFile, head: str) -> Floats:
     lengths, directions = file.floats(f"{head}.{G}"), file.floats(f"{head}.{V}")
     norms = np.sqrt(np.einsum("ij,ij->i", directions, directions, dtype=np.float64))
     if not norms.all():
-        raise VersionUnavailable(f"{file.name}: {head} has a row without direction (all zeros)")
+        row = int(np.argmin(norms))
+        raise VersionUnavailable(
+            f"{file.name}: row {row} of tensor '{head}.{V}' is all zeros, which is no direction"
+        )
     folded: Floats = (directions * (lengths / norms[:, None])).astype(np.float32)
     return folded

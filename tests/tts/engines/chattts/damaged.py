@@ -1,5 +1,6 @@
 """Copies of a checkpoint with something wrong in them."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
+
+from tts.engines.chattts import layout
 
 Tensors = dict[str, NDArray[np.float32]]
 
@@ -22,3 +25,9 @@ def rewrite(path: Path, change: Callable[[Tensors], None]) -> None:
     tensors = load_file(path)
     change(tensors)
     save_file(tensors, path)
+
+
+def settings_change(asset: Path, **settings: object) -> None:
+    """Change what gpt/config.json says."""
+    path = asset / layout.GPT_CONFIG
+    path.write_text(json.dumps({**json.loads(path.read_text()), **settings}))

@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from tests.tts.engines.chattts.damaged import Tensors, copied, rewrite
+from tests.tts.engines.chattts.damaged import Tensors, copied, rewrite, settings_change
 from tts.engine.errors import VersionUnavailable
 from tts.engines.chattts import layout
 from tts.engines.chattts.checkpoint import FILES, Checkpoint
@@ -126,22 +126,21 @@ def test_values_that_are_no_numbers(chattts_tiny: Path, tmp_path: Path, value: f
     [
         (
             {"num_attention_heads": 7, "num_key_value_heads": 7},
-            "64 dimensions do not make 7 even heads",
+            "64 dimensions do not make 7 heads of a multiple of 16 dimensions, 512 at most",
         ),
         ({"num_attention_heads": None}, "num_attention_heads must be a number, not None"),
         ({"num_attention_heads": True}, "num_attention_heads must be a number, not True"),
         ({"num_key_value_heads": 2}, "num_key_value_heads is 2, only 4 is supported"),
         ({"rope_scaling": {"type": "linear"}}, "rope_scaling is .* only None is supported"),
         ({"hidden_act": "gelu"}, "hidden_act is 'gelu', only 'silu'"),
-        ({"rms_norm_eps": -1.0}, "norm_epsilon: a positive number"),
+        ({"rms_norm_eps": -1.0}, "norm_epsilon: a positive number below 1 is needed, not -1"),
         ({"max_position_embeddings": 0}, "positions: 1 to"),
     ],
 )
 def test_wrong_settings(
     chattts_tiny: Path, tmp_path: Path, settings: dict[str, object], said: str
 ) -> None:
-    path = copied(chattts_tiny, tmp_path / "c") / layout.GPT_CONFIG
-    path.write_text(json.dumps({**json.loads(path.read_text()), **settings}))
+    settings_change(copied(chattts_tiny, tmp_path / "c"), **settings)
     with pytest.raises(VersionUnavailable, match=said):
         Checkpoint.open(tmp_path / "c")
 

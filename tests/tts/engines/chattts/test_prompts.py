@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.tts.engines.chattts.marks import marked
 from tts.engine.errors import VersionUnavailable
 from tts.engines.chattts import layout
 from tts.engines.chattts.audio_library import audio_library
@@ -76,7 +77,7 @@ def test_refine_prompt(tokenizers: tuple[Any, Vocabulary], text: str) -> None:
 def test_marks_stand_where_they_were(tokenizers: tuple[Any, Vocabulary]) -> None:
     original, ours = tokenizers
     marks = (Mark("laugh", 0), Mark("uv_break", 5), Mark("lbreak", 5), Mark("laugh", 11))
-    pieces = ours.marked("hello world", marks)
+    pieces = marked(ours, "hello world", marks)
     expected = _original(original, "[laugh]hello[uv_break][lbreak] world[laugh]")
     assert list(ours.encode(pieces)) == expected
     decoded = ours.decode(expected)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.tts.engines.chattts.marks import marked
 from tests.tts.engines.chattts.speaking import Bench, segment
 from tts.engine.request import Profile
 from tts.engines.chattts.generation import End, RowStep
@@ -30,7 +31,7 @@ def refiner(vocabulary: Vocabulary) -> Refiner:
 
 
 def ids(vocabulary: Vocabulary, text: str, *marks: tuple[str, int]) -> tuple[int, ...]:
-    return vocabulary.encode(vocabulary.marked(text, [Mark(*mark) for mark in marks]))
+    return vocabulary.encode(marked(vocabulary, text, [Mark(*mark) for mark in marks]))
 
 
 def test_pauses_and_laughter_may_come(vocabulary: Vocabulary, refiner: Refiner) -> None:
