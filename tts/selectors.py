@@ -14,8 +14,6 @@ from models_registry.states import VersionState
 from tts.engine.request import VoicePart, VoiceSpec
 from tts.engines.chattts import ENGINE as CHATTTS
 from tts.engines.chattts.config_json import config_from_json
-from tts.engines.chattts.speaker import SpeakerStatistics
-from tts.engines.shards import LocalShards
 from tts.errors import VoiceMixInvalid, VoiceNotFound, VoicesNotTaken
 from tts.models import REAL_PEOPLE, Voice, VoiceOrigin
 from tts.voice_mix import NamedPart, voice_mix_parse, voice_mixed
@@ -25,11 +23,10 @@ SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class SpeakerSpace:
-    """What a version's speakers are made of: dimensions, codebooks, and where they lie."""
+    """What fits a version's speakers: numbers of an embedding, codebooks of a sample."""
 
     hidden: int
     codebooks: int
-    statistics: SpeakerStatistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +115,9 @@ async def voices_speaking(
 
 
 def speaker_space(key: str | None = None) -> SpeakerSpace:
-    """Where the speakers of a ChatTTS version lie; of the newest usable one where none is named.
+    """What fits the speakers of a ChatTTS version; of the newest usable one where none is named.
 
-    Raises VoicesNotTaken where there is none, VersionUnavailable where its files are gone.
+    Raises VoicesNotTaken where there is none.
     """
     usable = [state for state in VersionState if state.may_serve]
     versions = ModelVersion.objects.filter(model__engine=CHATTTS, state__in=usable)
@@ -132,12 +129,7 @@ def speaker_space(key: str | None = None) -> SpeakerSpace:
         raise VoicesNotTaken
     manifest = Manifest.from_json(version.manifest)
     config = config_from_json(manifest.config["model"])
-    statistics = LocalShards.of(manifest).read("speaker").decode()
-    return SpeakerSpace(
-        config.gpt.hidden,
-        config.gpt.codebooks,
-        SpeakerStatistics.read(statistics, config.gpt.hidden),
-    )
+    return SpeakerSpace(config.gpt.hidden, config.gpt.codebooks)
 
 
 def voice_own(name: str, tenant_id: UUID | str) -> Voice | None:

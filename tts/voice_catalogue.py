@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tts.engines.chattts.speaker import SpeakerStatistics, embedding_bytes
-from tts.engines.chattts.voice import Embedding, material_pack
+from tts.engines.chattts.voice import Seed, material_pack
 from tts.engines.kokoro.speakers import Speaker
 
 CHATTTS_VOICES = 8
@@ -87,8 +86,8 @@ def tone_voices() -> tuple[VoiceSeed, ...]:
     )
 
 
-def chattts_voices(statistics: SpeakerStatistics) -> tuple[VoiceSeed, ...]:
-    """Eight random speakers of a ChatTTS version, which share OpenAI's names."""
+def chattts_voices() -> tuple[VoiceSeed, ...]:
+    """Eight random speakers of every ChatTTS version, which share OpenAI's names."""
     numbers = range(1, CHATTTS_VOICES + 1)
     names = tuple(OPENAI_NAMES)
     return tuple(
@@ -98,7 +97,7 @@ def chattts_voices(statistics: SpeakerStatistics) -> tuple[VoiceSeed, ...]:
             languages=("zh", "en"),
             aliases=names[number - 1 :: CHATTTS_VOICES],
             preview_text=PREVIEWS["zh"],
-            payload=material_pack(Embedding(embedding_bytes(statistics.random(number)))),
+            payload=material_pack(Seed(number)),
         )
         for number in numbers
     )

@@ -4,11 +4,9 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
-import numpy as np
 from django.db import connection
 
 from tenants.models import Tenant
-from tts.engines.chattts.speaker import SpeakerStatistics
 from tts.errors import VoiceLimit
 from tts.models import Voice
 from tts.selectors import SpeakerSpace
@@ -16,16 +14,13 @@ from tts.services import own_voices
 from tts.services.voice_material import VoiceSource
 
 CALLERS = 8
-HIDDEN = 4
 
 
 def race() -> None:
     """Print, as JSON, what each caller was told, and how many voices there were; they are gone."""
     own_voices.MAX_VOICES = 1
     tenant = Tenant.objects.get(slug="demo").pk
-    space = SpeakerSpace(
-        HIDDEN, 4, SpeakerStatistics(np.ones(HIDDEN, np.float32), np.zeros(HIDDEN, np.float32))
-    )
+    space = SpeakerSpace(hidden=64, codebooks=4)
     barrier = Barrier(CALLERS)
 
     def order(number: int) -> str:

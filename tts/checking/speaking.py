@@ -10,10 +10,8 @@ import numpy as np
 from models_registry.selectors import VersionSpec
 from tts.engine.errors import EngineError
 from tts.engine.request import Profile
-from tts.engines.chattts.config_json import config_from_json
-from tts.engines.chattts.speaker import SpeakerStatistics
 from tts.engines.kokoro.speakers import speakers_of
-from tts.engines.shards import LocalShards, shard_specs
+from tts.engines.shards import shard_specs
 from tts.local import LocalModel, LocalSpeaker, local_speaker
 from tts.recognition.recogniser import Samples
 from tts.speech.splitter import PlatformSplitter
@@ -48,7 +46,6 @@ class VersionVoice:
     """Speaks with a registered version; an engine is loaded for every call of `speak`."""
 
     def __init__(self, spec: VersionSpec, threads: int) -> None:
-        """Find its voices; raises VersionUnavailable."""
         self._engine = spec.engine
         self._model = LocalModel(spec.engine, shard_specs(spec.manifest), _voices(spec))
         self._threads = threads
@@ -96,14 +93,11 @@ def _portions(lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
 
 
 def _voices(spec: VersionSpec) -> tuple[VoiceSeed, ...]:
-    """The version's own voices: stored ones are those of the newest version."""
-    manifest = spec.manifest
+    """The voices that come with the engine: an operator may have changed stored ones."""
     match spec.engine:
         case "chattts":
-            hidden = config_from_json(manifest.config["model"]).gpt.hidden
-            statistics = LocalShards.of(manifest).read("speaker").decode()
-            return chattts_voices(SpeakerStatistics.read(statistics, hidden))
+            return chattts_voices()
         case "kokoro":
-            return kokoro_voices(speakers_of(manifest.speakers))
+            return kokoro_voices(speakers_of(spec.manifest.speakers))
         case _:
             return tone_voices()

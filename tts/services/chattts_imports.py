@@ -56,9 +56,7 @@ def chattts_import(place: str, version: str | None = None) -> ImportedVersion:
         raise ModelImportFailed(error.message) from error
     if hub is not None:
         found = replace(found, source=f"{found.source} (from the hub's {hub})")
-    return version_import(
-        manifest_read(found.to_json()), chattts_voices(found.statistics), BATCHING, smoke_speak
-    )
+    return version_import(manifest_read(found.to_json()), chattts_voices(), BATCHING, smoke_speak)
 
 
 def chattts_speak(place: str) -> str:

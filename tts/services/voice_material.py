@@ -12,14 +12,20 @@ from tts.audio.pcm import Samples, to_s16le
 from tts.audio.reading import audio_read
 from tts.engines.chattts import SAMPLE_RATE, TOKEN_SAMPLES
 from tts.engines.chattts.speaker import (
-    Floats,
     SpeakerInvalid,
     embedding_bytes,
     embedding_decode,
     sample_bytes,
     sample_decode,
 )
-from tts.engines.chattts.voice import Embedding, Recording, Sample, VoiceMaterial, material_pack
+from tts.engines.chattts.voice import (
+    Embedding,
+    Recording,
+    Sample,
+    Seed,
+    VoiceMaterial,
+    material_pack,
+)
 from tts.errors import RecordingTooBig, VoiceInvalid
 from tts.models import VoiceOrigin
 from tts.selectors import SpeakerSpace
@@ -94,17 +100,19 @@ def _a(origin: VoiceOrigin) -> str:
 
 
 def _of_seed(source: VoiceSource, space: SpeakerSpace) -> VoiceMaterial:
+    del space  # every version draws it in its own
     seed = source.seed or 0
     if not 0 <= seed <= MAX_SEED:
         raise VoiceInvalid(f"seed: must be from 0 to {MAX_SEED}", param="seed")
-    return _embedding(space.statistics.random(seed))
+    return Seed(seed)
 
 
 def _of_embedding(source: VoiceSource, space: SpeakerSpace) -> VoiceMaterial:
     try:
-        return _embedding(embedding_decode((source.embedding or "").strip(), space.hidden))
+        vector = embedding_decode((source.embedding or "").strip(), space.hidden)
     except SpeakerInvalid as error:
         raise VoiceInvalid(f"embedding: {error.problem}", param="embedding") from error
+    return Embedding(embedding_bytes(vector))
 
 
 def _of_sample(source: VoiceSource, space: SpeakerSpace) -> VoiceMaterial:
@@ -132,10 +140,6 @@ _MAKERS: dict[VoiceOrigin, Callable[[VoiceSource, SpeakerSpace], VoiceMaterial]]
     VoiceOrigin.SAMPLE: _of_sample,
     VoiceOrigin.RECORDING: _of_recording,
 }
-
-
-def _embedding(vector: Floats) -> Embedding:
-    return Embedding(embedding_bytes(vector))
 
 
 def _transcript(source: VoiceSource, seconds: float) -> str:

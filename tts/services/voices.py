@@ -109,9 +109,8 @@ def voice_draft(voice: Voice) -> VoiceDraft:
 def voices_sync(engine: str, speakers: Sequence[VoiceSeed]) -> tuple[Voice, ...]:
     """Have the public voices of `speakers`; safe to run again. Returns those that were new.
 
-    Voices that exist keep what an operator changed: gain, aliases, names shown. A
-    random speaker of another size cannot speak with this version, and is replaced.
-    An alias that another public voice of the engine has by now is left there.
+    Voices that exist stay as they are: an operator may have changed them. An alias that
+    another public voice of the engine has by now is left there.
     """
     made: list[Voice] = []
     with transaction.atomic():
@@ -128,18 +127,12 @@ def voices_sync(engine: str, speakers: Sequence[VoiceSeed]) -> tuple[Voice, ...]
             if found is None:
                 present[seed.name] = voice_create(_seeded(engine, seed))
                 made.append(present[seed.name])
-            elif _is_of_other_size(found, seed):
-                voice_update(found, replace(voice_draft(found), payload=seed.payload))
         for seed in speakers:
             companion = present.get(seed.companion)
             if present[seed.name] in made and companion is not None:
                 voice = present[seed.name]
                 voice_update(voice, replace(voice_draft(voice), companion=companion))
     return tuple(made)
-
-
-def _is_of_other_size(voice: Voice, seed: VoiceSeed) -> bool:
-    return voice.origin == VoiceOrigin.SEED and len(voice.payload or b"") != len(seed.payload)
 
 
 def _seeded(engine: str, seed: VoiceSeed) -> VoiceDraft:

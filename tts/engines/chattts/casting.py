@@ -17,11 +17,19 @@ from tts.engines.base import Samples
 from tts.engines.chattts import SAMPLE_RATE
 from tts.engines.chattts.backend import Floats
 from tts.engines.chattts.generation import Codes
-from tts.engines.chattts.speaker import SpeakerInvalid, embedding_read, sample_read, speaker_mix
+from tts.engines.chattts.speaker import (
+    SpeakerInvalid,
+    SpeakerStatistics,
+    embedding_bytes,
+    embedding_read,
+    sample_read,
+    speaker_mix,
+)
 from tts.engines.chattts.voice import (
     Embedding,
     Recording,
     Sample,
+    Seed,
     VoiceMaterial,
     material_unpack,
 )
@@ -47,13 +55,18 @@ class Speaker:
 class Casting:
     """Finds speakers. A recording is heard in a thread of its own, so that nobody waits for it.
 
-    `encode` is called in that thread alone; `heard` from any, when a recording was heard.
+    Seeds are drawn from `statistics`, the version's own. `encode` is called in that thread
+    alone; `heard` from any, when a recording was heard.
     """
 
     def __init__(
-        self, hidden: int, codebooks: int, encode: Encode, heard: Callable[[], None]
+        self,
+        statistics: SpeakerStatistics,
+        codebooks: int,
+        encode: Encode,
+        heard: Callable[[], None],
     ) -> None:
-        self._hidden, self._codebooks = hidden, codebooks
+        self._statistics, self._codebooks = statistics, codebooks
         self._encode = encode
         self._notify = heard
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="chattts-casting")
@@ -73,7 +86,7 @@ class Casting:
             if isinstance(first, Sample):
                 codes = sample_read(first.codes, first.codebooks, self._codebooks)
                 return _known(Speaker(sample=codes.astype(np.uint16), transcript=first.transcript))
-            vectors = [_vector(voice, material, self._hidden) for material in materials]
+            vectors = [_vector(voice, material, self._statistics) for material in materials]
             return _known(Speaker(speaker_mix(vectors, [part.weight for part in voice.parts])))
         except SpeakerInvalid as error:
             raise VoiceUnavailable(f"voice {voice.name!r}: {error.problem}") from error
@@ -114,7 +127,7 @@ def _known(speaker: Speaker) -> "Future[Speaker]":
 def _material(voice: VoiceSpec, payload: bytes) -> VoiceMaterial:
     if not payload:
         raise VoiceUnavailable(
-            f"voice {voice.name!r} has no speaker: ChatTTS' are embeddings or samples"
+            f"voice {voice.name!r} has no speaker: ChatTTS' are seeds, embeddings or samples"
         )
     try:
         return material_unpack(payload)
@@ -122,7 +135,14 @@ def _material(voice: VoiceSpec, payload: bytes) -> VoiceMaterial:
         raise VoiceUnavailable(f"voice {voice.name!r} is {error}") from error
 
 
-def _vector(voice: VoiceSpec, material: VoiceMaterial, hidden: int) -> Floats:
-    if not isinstance(material, Embedding):
-        raise VoiceUnavailable(f"voice {voice.name!r}: only embeddings can be mixed, no recordings")
-    return embedding_read(material.values, hidden)
+def _vector(voice: VoiceSpec, material: VoiceMaterial, statistics: SpeakerStatistics) -> Floats:
+    if isinstance(material, Seed):
+        # Read as any other: statistics may lead to numbers that are no speaker.
+        values = embedding_bytes(statistics.random(material.number))
+    elif isinstance(material, Embedding):
+        values = material.values
+    else:
+        raise VoiceUnavailable(
+            f"voice {voice.name!r}: only seeds and embeddings can be mixed, no recordings"
+        )
+    return embedding_read(values, len(statistics.mean))

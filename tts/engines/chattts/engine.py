@@ -32,6 +32,7 @@ from tts.engines.chattts.random_stream import StreamKey
 from tts.engines.chattts.recording import RecordingEncoder
 from tts.engines.chattts.refinement import Refiner, Refining
 from tts.engines.chattts.script import script
+from tts.engines.chattts.speaker import SpeakerStatistics
 from tts.engines.chattts.speech import SILENCE, Speech, Take
 from tts.text.segment import Language, Segment
 
@@ -93,7 +94,7 @@ class ChatTtsEngine:
         self.traits = replace(self.traits, max_utterances=max(1, held))
         self._refiner = Refiner(self._vocabulary)
         self._casting = Casting(
-            config.hidden,
+            SpeakerStatistics.read(shards.read("speaker").decode(), config.hidden),
             config.codebooks,
             lambda samples: shards.resident(
                 ("dvae", "config"),

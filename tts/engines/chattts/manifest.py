@@ -62,7 +62,6 @@ class ChatTtsManifest:
     version: str
     shards: tuple[ShardSpec, ...]
     model: ModelConfig
-    statistics: SpeakerStatistics
     source: str
     licence: str = LICENCE
 
@@ -108,7 +107,7 @@ def chattts_manifest(folder: Path, version: str | None = None) -> ChatTtsManifes
     asset, model = checkpoint.asset, checkpoint.config
     _check_vocabulary(asset, model.gpt)
     speakers = _speakers(asset)
-    statistics = SpeakerStatistics.read(speakers.statistics, model.gpt.hidden)
+    SpeakerStatistics.read(speakers.statistics, model.gpt.hidden)
     hashes = {name: _sha256(asset / name) for name in RELEASE_HASHES if (asset / name).is_file()}
     shards = _shard_specs(checkpoint, speakers.statistics, hashes)
     digest = hashlib.sha256("".join(shard.sha256 for shard in shards).encode()).hexdigest()
@@ -117,7 +116,6 @@ def chattts_manifest(folder: Path, version: str | None = None) -> ChatTtsManifes
         version=version or label,
         shards=shards,
         model=model,
-        statistics=statistics,
         source=speakers.source or _source(hashes),
         licence="" if speakers.source else LICENCE,
     )

@@ -90,7 +90,9 @@ def embedding_read(values: bytes, hidden: int) -> Floats:
     field = "spk_emb"
     if len(values) != 2 * hidden:
         raise SpeakerInvalid(
-            field, f"holds {len(values)} bytes, this model's speakers have {hidden} float16 numbers"
+            field,
+            f"has {len(values) / 2:g} numbers, speakers of this model version have {hidden}"
+            " (a voice made from a seed fits every version)",
         )
     vector = np.frombuffer(values, "<f2").astype(np.float32)
     if not np.isfinite(vector).all():

@@ -1,14 +1,23 @@
 """What a ChatTTS voice is made of, as the payload that travels with a request.
 
 VoiceMaterial (msgpack, tagged)
-├── Embedding  a speaker vector
+├── Seed       a random speaker, who is drawn in the space of the version that speaks
+├── Embedding  a speaker vector, which fits versions of its width alone
 ├── Sample     audio tokens of a recording, and what is said in it
 └── Recording  the recording itself, to be turned into a Sample by a worker
 """
 
+from typing import Annotated
+
 import msgspec
 
 MAX_TRANSCRIPT = 500
+
+
+class Seed(msgspec.Struct, frozen=True, tag="seed"):
+    """`number`: that of `SpeakerStatistics.random`."""
+
+    number: Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Embedding(msgspec.Struct, frozen=True, tag="embedding"):
@@ -32,7 +41,7 @@ class Recording(msgspec.Struct, frozen=True, tag="recording"):
     transcript: str
 
 
-VoiceMaterial = Embedding | Sample | Recording
+VoiceMaterial = Seed | Embedding | Sample | Recording
 _decoder: msgspec.msgpack.Decoder[VoiceMaterial] = msgspec.msgpack.Decoder(VoiceMaterial)
 
 

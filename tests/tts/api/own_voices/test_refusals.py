@@ -77,7 +77,11 @@ BAD_STRINGS = [
     ("embedding", embedding()[:-2], "cut off"),
     ("embedding", "一" * 40_000, "at most 32,768"),
     ("embedding", sample(), "this is a spk_smp"),
-    ("embedding", embedding_encode(np.ones(768, np.float32)), "have 64 float16 numbers"),
+    (
+        "embedding",
+        embedding_encode(np.ones(768, np.float32)),
+        "has 768 numbers, speakers of this model version have 64",
+    ),
     ("embedding", embedding_encode(np.zeros(64, np.float32)), "all zeros"),
     ("sample", embedding(), "this is a spk_emb"),
     ("sample", sample()[:-4], "cut off"),
