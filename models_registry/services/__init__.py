@@ -6,6 +6,7 @@ from models_registry.services.routes import (
     route_delete,
     route_rollback,
     route_set,
+    route_set_or_create,
     route_update,
     split_check,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "route_delete",
     "route_rollback",
     "route_set",
+    "route_set_or_create",
     "route_update",
     "speech_model_create",
     "speech_model_describe",

@@ -76,6 +76,20 @@ def route_set(
         return _split(route, weights, actor=actor, note=note, kind=RouteEvent.Kind.SET)
 
 
+def route_set_or_create(
+    route_name: str, weights: Weights, actor: str, note: str = ""
+) -> tuple[RouteEvent, bool]:
+    """As `route_set`; a name that has no route gets a public one without a tier.
+
+    Returns also whether it did. Raises RouteInvalid, RouteSplitInvalid; nothing is made then.
+    """
+    with transaction.atomic():
+        is_new = not Route.objects.filter(name=route_name).exists()
+        if is_new:
+            route_create(name=route_name)
+        return route_set(route_name, weights, actor, note), is_new
+
+
 def route_rollback(route_name: str, actor: str, note: str = "") -> RouteEvent:
     """Undo the last change of a route's split that was not undone yet.
 

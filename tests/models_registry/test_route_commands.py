@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from coordination.command import os_user
-from models_registry.models import RouteEvent
+from models_registry.models import Route, RouteEvent
 from models_registry.selectors import route_weights
 from models_registry.services import route_create, route_set
 from tests.models_registry.registering import VersionMaker
@@ -44,6 +44,18 @@ def test_version_alone_is_enough_where_it_is_plain() -> None:
 
 
 @pytest.mark.usefixtures("split")
+def test_name_without_a_route_gets_one(capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("route_set", "mine", "other@9=1")
+    made, split = capsys.readouterr().out.splitlines()
+    assert made == "mine: a new route, public, without a quality tier"
+    assert split == "mine: other@9 1 (100 %)"
+    route = Route.objects.get(name="mine")
+    assert (route.is_public, route.default_tier) == (True, None)
+    call_command("route_set", "mine", "demo@1=1")
+    assert "new route" not in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("split")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -55,7 +67,8 @@ def test_version_alone_is_enough_where_it_is_plain() -> None:
         (["tts-1", "demo@7=1"], "no version 'demo@7'; known: demo@1, demo@2, other@9, other@2."),
         (["tts-1", "demo@1=0"], "needs a weight above 0"),
         (["new", "2=1"], "needs its model, as model@version; known: demo@2, other@2"),
-        (["tts-9", "demo@1=1"], "'tts-9' does not exist; available: new, tts-1"),
+        (["tts-9", "demo@7=1"], "no version 'demo@7'"),
+        (["tts/9", "demo@1=1"], "Use letters, digits"),
     ],
 )
 def test_wrong_arguments_are_explained(arguments: list[str], message: str) -> None:
@@ -63,6 +76,7 @@ def test_wrong_arguments_are_explained(arguments: list[str], message: str) -> No
         call_command("route_set", *arguments)
     assert message in str(caught.value)
     assert route_weights("tts-1") == {"demo@1": 1}
+    assert Route.objects.count() == 2
 
 
 @pytest.mark.usefixtures("split")

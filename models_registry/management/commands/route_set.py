@@ -7,15 +7,16 @@ from django.core.management.base import CommandError
 from coordination.command import AuditedCommand
 from models_registry.errors import RegistryError
 from models_registry.models import ModelVersion, RouteWeight
-from models_registry.services import route_set
+from models_registry.services import route_set_or_create
 
 
 class Command(AuditedCommand):
     """`route_set tts-1 kokoro@1.0=90 kokoro@1.1=10`"""
 
     help = (
-        "Divide a route's traffic. VERSION is model@version, or a version alone where the "
-        "route's model is plain. Weights are relative, 0 to 10000; versions left out get none."
+        "Divide a route's traffic; a name that has no route yet gets one. VERSION is "
+        "model@version, or a version alone where the route's model is plain. Weights are "
+        "relative, 0 to 10000; versions left out get none."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -30,9 +31,11 @@ class Command(AuditedCommand):
         if len(wanted) != len(weights):
             raise CommandError("a version is named twice")
         try:
-            event = route_set(model, wanted, self.actor, note)
+            event, is_new = route_set_or_create(model, wanted, self.actor, note)
         except RegistryError as error:
             raise CommandError(error.message) from error
+        if is_new:
+            self.stdout.write(f"{model}: a new route, public, without a quality tier")
         total = sum(event.after.values())
         for key, weight in event.after.items():
             self.stdout.write(f"{model}: {key} {weight} ({weight * 100 / total:.4g} %)")
