@@ -200,6 +200,12 @@ def route_weights(route_name: str) -> dict[str, int]:
     return {row.version.key: row.weight for row in rows}
 
 
+def routes_of_version(version_key: str) -> tuple[str, ...]:
+    """The names of the routes that give a version weight, in order."""
+    rows = RouteWeight.objects.filter(version__key=version_key, weight__gt=0)
+    return tuple(rows.order_by("route__name").values_list("route__name", flat=True))
+
+
 def route_weights_at(route_name: str, at: datetime) -> dict[str, int]:
     """What was live at a time: the weights that were in force then, {} before the first."""
     event = RouteEvent.objects.filter(route_name=route_name, at__lte=at).order_by("-id").first()

@@ -8,6 +8,7 @@ from django.db import transaction
 
 from models_registry.batching import Batching
 from models_registry.errors import RegistryError
+from models_registry.selectors import routes_of_version
 from models_registry.services import route_set
 from tts.engine.errors import EngineError
 from tts.errors import ModelImportFailed
@@ -62,24 +63,34 @@ def chattts_import(place: str, version: str | None = None) -> ImportedVersion:
 def chattts_speak(place: str) -> str:
     """Import a checkpoint and have `tts-1` and `tts-1-hd` spoken by it; says what was done.
 
-    A route that gives the version some weight already stays as it is, and one that was
-    deleted stays away. Raises ModelImportFailed; nothing is changed then.
+    A version that was there before keeps the routes that an operator gave it, or none: this
+    runs at every start. Routes that were deleted stay away. Raises ModelImportFailed; no
+    route is changed then.
     """
     imported = chattts_import(place)
-    routes = {"chattts": ("", DESCRIPTIONS["chattts"])} | {name: ROUTES[name] for name in ROUTED}
-    gone = []
     try:
-        with transaction.atomic():
-            for name, (tier, description) in routes.items():
-                weights = route_ensure(name, tier, description, imported.key)
-                if weights is None:
-                    gone.append(name)
-                elif imported.key not in weights:
-                    route_set(name, {imported.key: 100}, ACTOR)
+        gone = _routes_take(imported.key) if imported.is_new else []
     except RegistryError as error:
         raise ModelImportFailed(error.message) from error
-    on = " and ".join(name for name in ROUTED if name not in gone) or "no route"
-    lines = [f"Speaking with {imported.key} on {on}."]
+    speaking = routes_of_version(imported.key)
+    lines = [f"Speaking with {imported.key} on {', '.join(speaking)}."]
+    if not speaking:
+        how = f"manage.py route_set {ROUTED[0]} {imported.key}=100"
+        lines = [f"{imported.key} is imported, and no route gives it weight: '{how}' does."]
     if gone:
         lines.append(f"Deleted routes stay away: {', '.join(gone)}. The admin makes them anew.")
     return "\n".join(filter(None, (*lines, unverified_line(imported.key))))
+
+
+def _routes_take(key: str) -> list[str]:
+    """Give the version all weight; returns the routes that were deleted and are left so."""
+    routes = {"chattts": ("", DESCRIPTIONS["chattts"])} | {name: ROUTES[name] for name in ROUTED}
+    gone = []
+    with transaction.atomic():
+        for name, (tier, description) in routes.items():
+            weights = route_ensure(name, tier, description, key)
+            if weights is None:
+                gone.append(name)
+            elif key not in weights:
+                route_set(name, {key: 100}, ACTOR)
+    return gone

@@ -64,25 +64,38 @@ def test_speaking_with_it_is_one_step(tiny: Path) -> None:
     line = chattts_speak(str(tiny))
     key = ModelVersion.objects.get(model__name="chattts").key
     speaking, unverified = line.splitlines()
-    assert speaking == f"Speaking with {key} on tts-1 and tts-1-hd."
+    assert speaking == f"Speaking with {key} on chattts, tts-1, tts-1-hd."
     assert f"manage.py model_check {key}" in unverified
     for name in ("tts-1", "tts-1-hd", "chattts"):
         assert route_weights(name) == {key: 100}
     assert str(Route.objects.get(name="tts-1-hd").default_tier) == "hq"
-    route_set("tts-1", {key: 10, "tone@1": 90}, "ada")
-    route_set("tts-1-hd", {"tone@1": 100}, "ada")
-    chattts_speak(str(tiny))
-    assert route_weights("tts-1") == {key: 10, "tone@1": 90}
-    assert route_weights("tts-1-hd") == {key: 100}
 
 
-def test_speaking_with_it_brings_no_deleted_route_back(tiny: Path) -> None:
+def test_later_starts_leave_the_routes_to_the_operator(tiny: Path) -> None:
     tone_import()
     chattts_speak(str(tiny))
     key = ModelVersion.objects.get(model__name="chattts").key
+    route_set("tts-1", {key: 10, "tone@1": 90}, "ada")
+    route_set("tts-1-hd", {"tone@1": 100}, "ada")
+    route_delete("chattts", "ada")
+    assert chattts_speak(str(tiny)).startswith(f"Speaking with {key} on tts-1.\n")
+    route_set("tts-1", {"tone@1": 100}, "ada")
+    told = chattts_speak(str(tiny))
+    assert told.startswith(f"{key} is imported, and no route gives it weight: 'manage.py route_set")
+    assert {name: route_weights(name) for name in ("tts-1", "tts-1-hd")} == {
+        "tts-1": {"tone@1": 100},
+        "tts-1-hd": {"tone@1": 100},
+    }
+    assert not Route.objects.filter(name="chattts").exists()
+
+
+def test_another_version_brings_no_deleted_route_back(tiny: Path, tmp_path: Path) -> None:
+    tone_import()
+    chattts_speak(str(tiny))
     route_delete("tts-1", "ada")
-    speaking, gone, _ = chattts_speak(str(tiny)).splitlines()
-    assert speaking == f"Speaking with {key} on tts-1-hd."
+    RandomCheckpoint(Size.TINY, seed=9).write(tmp_path)
+    speaking, gone, _ = chattts_speak(str(tmp_path)).splitlines()
+    assert speaking.endswith(" on chattts, tts-1-hd.")
     assert gone.startswith("Deleted routes stay away: tts-1.")
     assert not Route.objects.filter(name="tts-1").exists()
 
@@ -187,7 +200,7 @@ def test_first_start_says_how_to_bring_weights(tiny: Path, prepare: Callable[[st
     assert "CC BY-NC 4.0" in first
     assert hint not in prepare("")
     said = prepare(str(tiny))
-    assert "on tts-1 and tts-1-hd." in said
+    assert "on chattts, tts-1, tts-1-hd." in said
     assert next(iter(route_weights("tts-1"))).startswith("chattts@")
     assert prepare("").startswith("Speaking with chattts@")
     with pytest.raises(CommandError, match="CHATTTS=/nowhere: there is no folder /nowhere"):
