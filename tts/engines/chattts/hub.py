@@ -104,22 +104,35 @@ def _wanted(hub: HubId, files: Iterable[RemoteFile]) -> list[RemoteFile]:
 
 def _verify(hub: HubId, path: Path, file: RemoteFile) -> None:
     """Compare a file with the hub's hash; a wrong one is removed, so that it comes anew."""
-    size = path.stat().st_size
+    expected = file.lfs.sha256 if file.lfs is not None else file.blob_id or ""
+    try:
+        found = _hash(path, file)
+    except OSError as error:
+        # The client returns a folder without some files where the hub went away meanwhile.
+        raise VersionUnavailable(
+            f"{hub}: {file.rfilename} did not come, or cannot be read ({error.strerror}: {path});"
+            " run it again"
+        ) from error
+    if found != expected:
+        path.unlink()
+        raise VersionUnavailable(
+            f"{hub}: {file.rfilename} was damaged on its way (hash {found}, the hub has {expected})"
+            " and is removed; run it again"
+        )
+
+
+def _hash(path: Path, file: RemoteFile) -> str:
+    """The hash of what is here, of the kind that the hub has of `file`; raises OSError."""
     if file.lfs is not None:
-        digest, expected = hashlib.sha256(), file.lfs.sha256
+        digest = hashlib.sha256()
     else:
         # Small files have git's hash only: of a header with the size, then the content.
-        digest, expected = hashlib.sha1(usedforsecurity=False), file.blob_id or ""
-        digest.update(f"blob {size}\0".encode())
+        digest = hashlib.sha1(usedforsecurity=False)
+        digest.update(f"blob {path.stat().st_size}\0".encode())
     with path.open("rb") as stream:
         while block := stream.read(_BLOCK):
             digest.update(block)
-    if digest.hexdigest() != expected:
-        path.unlink()
-        raise VersionUnavailable(
-            f"{hub}: {file.rfilename} was damaged on its way (hash {digest.hexdigest()}, the hub"
-            f" has {expected}) and is removed; run it again"
-        )
+    return digest.hexdigest()
 
 
 def _reason(error: Exception) -> str:

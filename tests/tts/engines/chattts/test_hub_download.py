@@ -6,7 +6,9 @@ The hub's own client runs, against a server on this machine.
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import huggingface_hub
 import pytest
 from huggingface_hub import constants
 
@@ -97,6 +99,21 @@ def test_damaged_file_is_removed(hub: Hub, tmp_path: Path, name: str) -> None:
     del hub.claims[name]
     hub_download(NAME, tmp_path / "models")
     assert path.exists()
+
+
+@pytest.mark.parametrize("name", [f"asset/{layout.VOCOS}", f"asset/{layout.GPT_CONFIG}"])
+def test_file_that_did_not_come_is_named(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    download = huggingface_hub.snapshot_download
+
+    def partly(*arguments: Any, local_dir: Path, **options: Any) -> None:
+        download(*arguments, local_dir=local_dir, **options)
+        (local_dir / name).unlink()
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", partly)
+    with pytest.raises(VersionUnavailable, match=f"owner/name: {name} did not come.*run it again"):
+        hub_download(NAME, tmp_path / "models")
 
 
 def test_repository_of_something_else(hub: Hub, tmp_path: Path) -> None:
