@@ -50,7 +50,7 @@ class RoutedVersion:
     `route` is the model name that callers give, `version` the key "model@version".
     A route that is not public serves only tiers that name it (`is_public`).
     `sample_rate` is the engine's, in Hz. `default_tier` is blank where the
-    route has none. `weight` out of `weight_total` is the version's share.
+    route has none.
     """
 
     route: str
@@ -61,8 +61,6 @@ class RoutedVersion:
     sample_rate: int
     languages: tuple[str, ...]
     default_tier: str
-    weight: int
-    weight_total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +174,14 @@ def versions_with_weight_sync() -> tuple[VersionSpec | UnreadableVersion, ...]:
 versions_with_weight = database_sync_to_async(versions_with_weight_sync)
 
 
+def manifest_readable(version: ModelVersion) -> Manifest | None:
+    """The stored manifest; None where it cannot be read (`manifest_problem` says why)."""
+    try:
+        return Manifest.from_json(version.manifest)
+    except ManifestInvalid:
+        return None
+
+
 def manifest_problem(version: ModelVersion) -> str:
     """Why the stored manifest cannot be read; blank where it can."""
     try:
@@ -229,27 +235,17 @@ def _route_table(name: str) -> _RouteTable | None:
     if not rows:
         return None
     found = rows[0].route
-    total = sum(row.weight for row in rows)
-    return _RouteTable(
-        is_public=found.is_public,
-        salt=found.salt,
-        split=SplitTable.of(found.owners),
-        versions={
-            row.version.key: _routed(found, row.version, row.weight, total)
-            for row in rows
-            if _is_readable(row.version)
-        },
-    )
+    versions: dict[str, RoutedVersion] = {}
+    for row in rows:
+        try:
+            versions[row.version.key] = _routed(found, row.version)
+        except ManifestInvalid as error:
+            log.warning("manifest_unreadable", version=row.version.key, reason=error.message)
+    return _RouteTable(found.is_public, found.salt, SplitTable.of(found.owners), versions)
 
 
-def _is_readable(version: ModelVersion) -> bool:
-    problem = manifest_problem(version)
-    if problem:
-        log.warning("manifest_unreadable", version=version.key, reason=problem)
-    return not problem
-
-
-def _routed(route: Route, version: ModelVersion, weight: int, total: int) -> RoutedVersion:
+def _routed(route: Route, version: ModelVersion) -> RoutedVersion:
+    """Raises ManifestInvalid."""
     manifest = Manifest.from_json(version.manifest)
     return RoutedVersion(
         route=route.name,
@@ -260,8 +256,6 @@ def _routed(route: Route, version: ModelVersion, weight: int, total: int) -> Rou
         sample_rate=manifest.sample_rate,
         languages=manifest.languages,
         default_tier=_tier_name(route),
-        weight=weight,
-        weight_total=total,
     )
 
 

@@ -7,9 +7,8 @@ from channels.db import database_sync_to_async
 from django.db.models import Q
 
 from coordination.epoch import ConfigCache
-from models_registry.manifest import Manifest
 from models_registry.models import ModelVersion
-from models_registry.selectors import manifest_problem
+from models_registry.selectors import manifest_readable
 from models_registry.states import VersionState
 from tts.engine.request import VoicePart, VoiceSpec
 from tts.engines.chattts import ENGINE as CHATTTS
@@ -123,11 +122,10 @@ def speaker_space(key: str | None = None) -> SpeakerSpace:
     versions = ModelVersion.objects.filter(model__engine=CHATTTS, state__in=usable)
     if key is not None:
         versions = versions.filter(key=key)
-    newest = versions.order_by("-created_at", "-id")
-    version = next((version for version in newest if not manifest_problem(version)), None)
-    if version is None:
+    newest = map(manifest_readable, versions.order_by("-created_at", "-id"))
+    manifest = next((manifest for manifest in newest if manifest is not None), None)
+    if manifest is None:
         raise VoicesNotTaken
-    manifest = Manifest.from_json(version.manifest)
     config = config_from_json(manifest.config["model"])
     return SpeakerSpace(config.gpt.hidden, config.gpt.codebooks)
 

@@ -110,7 +110,6 @@ class FakeDirectory:
         return RoutedVersion(
             route=model, is_public=model != "hidden", model="tone", version=self.version,
             engine="tone", sample_rate=RATE, languages=("zh", "en"), default_tier="",
-            weight=1, weight_total=1,
         )  # fmt: skip
 
     async def voice(self, name: str, *, tenant_id: str, engine: str) -> VoiceSpec:

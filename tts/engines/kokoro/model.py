@@ -14,7 +14,9 @@ from tts.engine.request import VoicePart
 from tts.engines.base import Samples
 
 MOST_PHONEMES = 510
-"""What one call of the full model takes, between the two pads."""
+"""What the model's 512 positions leave between two pads; packs have a style for each count.
+
+Most segments have half of it: it is a bound, for those whose words are long to say."""
 MOST_PHONEMES_DISTILLED = 400
 """hibari splits there as well: its net was trained on sentences."""
 
