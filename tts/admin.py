@@ -15,7 +15,6 @@ from tts.models import Voice
 from tts.services.voices import (
     voice_create,
     voice_deactivate,
-    voice_draft,
     voice_erase,
     voice_update,
 )
@@ -130,11 +129,11 @@ class VoiceAdmin(ErrorsAsMessages, ModelAdmin[Voice]):
 
     def save_model(self, request: HttpRequest, obj: Voice, form: Any, change: bool) -> None:
         """Create or update."""
-        draft = replace(form.draft(), changed_by=_operator(request))
+        operator = _operator(request)
         if change:
-            voice_update(obj, draft)
+            voice_update(obj, lambda stored: replace(form.changed(stored), changed_by=operator))
             return
-        created = voice_create(draft)
+        created = voice_create(replace(form.draft(), changed_by=operator))
         obj.pk = created.pk
         obj.refresh_from_db()
 
@@ -161,9 +160,9 @@ class VoiceAdmin(ErrorsAsMessages, ModelAdmin[Voice]):
     @admin.action(description="Put back into use", permissions=["change"])
     def activate(self, request: HttpRequest, queryset: QuerySet[Voice]) -> None:
         """Let requests find the chosen voices again."""
+        operator = _operator(request)
         for voice in queryset:
-            draft = replace(voice_draft(voice), is_active=True, changed_by=_operator(request))
-            voice_update(voice, draft)
+            voice_update(voice, lambda stored: replace(stored, is_active=True, changed_by=operator))
             self.log_change(request, voice, "Put back into use.")
             messages.success(request, f"{voice.name} is in use.")
 

@@ -104,6 +104,11 @@ class VoiceForm(ModelForm[Voice]):
             consent=values["consent"],
         )
 
+    def changed(self, stored: VoiceDraft) -> VoiceDraft:
+        """`stored` with the fields that were changed here: others may have changed the rest."""
+        draft = self.draft()
+        return replace(stored, **{name: getattr(draft, name) for name in self.changed_data})
+
     def clean(self) -> dict[str, Any]:
         """Refuse what the service would, beside the field that is wrong."""
         cleaned = super().clean() or self.cleaned_data

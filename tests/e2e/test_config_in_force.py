@@ -166,7 +166,7 @@ def test_a_disabled_voice(both: Both, operator: Console) -> None:
     code = (
         "from dataclasses import replace\n"
         "from tts.models import Voice\n"
-        "from tts.services import voice_deactivate, voice_draft, voice_update\n"
+        "from tts.services import voice_deactivate, voice_update\n"
         "voice = Voice.objects.get(name='tone-b')\n"
     )
 
@@ -179,7 +179,7 @@ def test_a_disabled_voice(both: Both, operator: Console) -> None:
         both.in_force(disabled, ask, (404, "voice_not_found"))
     finally:
         enabled = operator.run(
-            code + "voice_update(voice, replace(voice_draft(voice), is_active=True))"
+            code + "voice_update(voice, lambda draft: replace(draft, is_active=True))"
         )
     both.in_force(enabled, ask, (200, "tone@1"))
 

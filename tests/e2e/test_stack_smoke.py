@@ -179,3 +179,10 @@ def test_an_administrator_logs_in(stack: Platform) -> None:
 def test_the_last_room_for_a_voice_goes_to_one_of_those_who_ask_at_once(stack: Platform) -> None:
     said = stack.manage("shell", "--no-imports", "-c", "import tests.e2e.voice_race as r; r.race()")
     assert json.loads(said.splitlines()[-1]) == [["made", *["voice_limit"] * 7], 1]
+
+
+def test_changes_of_one_voice_at_once_are_all_kept(stack: Platform) -> None:
+    said = stack.manage(
+        "shell", "--no-imports", "-c", "import tests.e2e.voice_race as r; r.changes()"
+    )
+    assert json.loads(said.splitlines()[-1]) == [f"a{number}" for number in range(8)]

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -54,11 +54,18 @@ def voice_create(draft: VoiceDraft) -> Voice:
     return _store(Voice(), draft)
 
 
-def voice_update(voice: Voice, draft: VoiceDraft) -> Voice:
-    """Make a voice as `draft` says; its engine and tenant stay. Raises VoiceInvalid."""
-    if (draft.engine, draft.tenant_id) != (voice.engine, voice.tenant_id):
-        raise VoiceInvalid("the engine and the tenant of a voice cannot be changed")
-    return _store(Voice.objects.get(pk=voice.pk), draft)
+def voice_update(voice: Voice, change: Callable[[VoiceDraft], VoiceDraft]) -> Voice:
+    """Store what `change` makes of the voice; its engine and tenant stay. Raises VoiceInvalid.
+
+    `change` is given the voice as it is stored now, and nobody else changes it meanwhile:
+    what it leaves alone stays, also what others changed since `voice` was read.
+    """
+    with transaction.atomic():
+        stored = Voice.objects.select_for_update().get(pk=voice.pk)
+        draft = change(voice_draft(stored))
+        if (draft.engine, draft.tenant_id) != (stored.engine, stored.tenant_id):
+            raise VoiceInvalid("the engine and the tenant of a voice cannot be changed")
+        return _store(stored, draft)
 
 
 def voice_check(voice: Voice, draft: VoiceDraft) -> None:
@@ -130,9 +137,12 @@ def voices_sync(engine: str, speakers: Sequence[VoiceSeed]) -> tuple[Voice, ...]
         for seed in speakers:
             companion = present.get(seed.companion)
             if present[seed.name] in made and companion is not None:
-                voice = present[seed.name]
-                voice_update(voice, replace(voice_draft(voice), companion=companion))
+                voice_update(present[seed.name], _accompanied(companion))
     return tuple(made)
+
+
+def _accompanied(companion: Voice) -> Callable[[VoiceDraft], VoiceDraft]:
+    return lambda draft: replace(draft, companion=companion)
 
 
 def _seeded(engine: str, seed: VoiceSeed) -> VoiceDraft:

@@ -14,7 +14,6 @@ from tts.services import (
     VoiceDraft,
     voice_create,
     voice_deactivate,
-    voice_draft,
     voice_update,
     voices_sync,
 )
@@ -27,16 +26,25 @@ DRAFT = VoiceDraft(name="v", engine="kokoro", languages=("en",), aliases=("other
 def test_voice_is_created_changed_and_taken_out_of_use(db: None) -> None:
     voice = voice_create(DRAFT)
     assert (voice.speaker, voice.display_name, voice.is_active) == ("v", "v", True)
-    voice_update(voice, replace(voice_draft(voice), gain_db=-2.0, aliases=()))
+    voice_update(voice, lambda draft: replace(draft, gain_db=-2.0, aliases=()))
     voice.refresh_from_db()
     assert (voice.gain_db, voice.aliases) == (-2.0, [])
     voice_deactivate(voice)
     assert not Voice.objects.get(name="v").is_active
 
 
+def test_change_keeps_what_others_changed_since_it_was_read(db: None) -> None:
+    voice = voice_create(DRAFT)
+    stale = Voice.objects.get(pk=voice.pk)
+    voice_update(voice, lambda draft: replace(draft, gain_db=-2.0))
+    voice_update(stale, lambda draft: replace(draft, preview_text="Hello."))
+    voice.refresh_from_db()
+    assert (voice.gain_db, voice.preview_text) == (-2.0, "Hello.")
+
+
 def test_changes_are_audited(db: None) -> None:
     voice = voice_create(DRAFT)
-    voice_update(voice, replace(voice_draft(voice), gain_db=1.5))
+    voice_update(voice, lambda draft: replace(draft, gain_db=1.5))
     entry = LogEntry.objects.get_for_object(voice).filter(action=LogEntry.Action.UPDATE).get()
     assert entry.changes == {"gain_db": ["0.0", "1.5"]}
 
@@ -91,19 +99,19 @@ def test_companion_must_be_reachable(db: None) -> None:
             voice_create(replace(DRAFT, companion=companion))
     own = voice_create(DRAFT)
     with pytest.raises(VoiceInvalid, match="its own companion"):
-        voice_update(own, replace(voice_draft(own), companion=own))
+        voice_update(own, lambda draft: replace(draft, companion=own))
 
 
 def test_engine_and_tenant_stay(db: None) -> None:
     voice = voice_create(DRAFT)
     with pytest.raises(VoiceInvalid, match="cannot be changed"):
-        voice_update(voice, replace(voice_draft(voice), tenant_id=TENANT))
+        voice_update(voice, lambda draft: replace(draft, tenant_id=TENANT))
 
 
 def test_sync_twice_changes_nothing_and_keeps_what_operators_changed(db: None) -> None:
     assert len(voices_sync("kokoro", KOKORO)) == 8
     heart = Voice.objects.get(name="af_heart")
-    voice_update(heart, replace(voice_draft(heart), gain_db=1.0, aliases=("alloy",)))
+    voice_update(heart, lambda draft: replace(draft, gain_db=1.0, aliases=("alloy",)))
     assert voices_sync("kokoro", KOKORO) == ()
     heart.refresh_from_db()
     assert (heart.gain_db, heart.aliases) == (1.0, ["alloy"])
