@@ -7,6 +7,7 @@ import numpy as np
 
 from tests.tts.engines.chattts.random_gpt import TINY
 from tts.engines.chattts.backend import CacheShape, Floats, GptBackend, Ints
+from tts.engines.chattts.config import GptConfig
 from tts.engines.chattts.decoding import AudioDecoding, Decoding, TextDecoding
 from tts.engines.chattts.generation import Generation, Kind, Prompt, RowStep
 from tts.engines.chattts.loop import LoopSettings, StepLoop
@@ -101,6 +102,7 @@ class Scripted:
     hidden: float | None = None
     calls: list[Call] = field(default_factory=list)
     failure: Exception | None = None
+    config: GptConfig = TINY
 
     @property
     def cache_bytes(self) -> int:
@@ -114,19 +116,20 @@ class Scripted:
         assert len(inputs) <= self.max_rows
         rows = [(int(slot), int(position)) for slot, position in zip(slots, positions, strict=True)]
         self.calls.append(Call(rows, heads))
-        hidden = np.zeros((len(rows), TINY.hidden), np.float32)
+        hidden = np.zeros((len(rows), self.config.hidden), np.float32)
         hidden[:, 0], hidden[:, 1], hidden[:, 2] = slots, positions, inputs[:, 0]
-        logits = np.zeros((heads, TINY.codebooks, TINY.audio_tokens), np.float32)
+        books, end = self.config.codebooks, self.config.audio_tokens - 1
+        logits = np.zeros((heads, books, end + 1), np.float32)
         if self.hidden is not None:
             hidden[:] = self.hidden
         for place, row in enumerate(rows[:heads]):
             if row[1] in self.even:
-                logits[place][:, [1, 2, 3, AUDIO_END]] = 1_000
+                logits[place][:, [1, 2, 3, end]] = 1_000
                 continue
-            logits[place, :, AUDIO_END if row in self.ends else 1] = 1_000
+            logits[place, :, end if row in self.ends else 1] = 1_000
             if row in self.broken:
                 hidden[place], logits[place] = np.nan, np.nan
-        return hidden, logits.reshape(heads, TINY.codebooks * TINY.audio_tokens)
+        return hidden, logits.reshape(heads, books * (end + 1))
 
     def close(self) -> None:
         """Nothing is held."""

@@ -24,14 +24,14 @@ def parts(chattts_tiny: Path) -> Parts:
     return Parts.read(chattts_tiny)
 
 
-def windows_of(rows: Rows) -> list[Window]:
-    stream = StreamingDecoder(PLAN)
+def windows_of(rows: Rows, plan: WindowPlan = PLAN) -> list[Window]:
+    stream = StreamingDecoder(plan)
     stream.push(rows)
     return list(stream.finish())
 
 
-def alone(vocoder: Vocoder, rows: Rows) -> Samples:
-    return np.concatenate([vocoder.decode([window])[0] for window in windows_of(rows)])
+def alone(vocoder: Vocoder, rows: Rows, plan: WindowPlan = PLAN) -> Samples:
+    return np.concatenate([vocoder.decode([window])[0] for window in windows_of(rows, plan)])
 
 
 def together(vocoder: Vocoder, streams: list[Rows]) -> list[Samples]:
@@ -60,6 +60,21 @@ def test_batch_mates_change_no_bit(parts: Parts, codes: bool) -> None:
     streams: list[Rows] = [make(tokens, seed) for seed, tokens in enumerate(TOKENS)]
     for rows, found in zip(streams, together(vocoder, streams), strict=True):
         np.testing.assert_array_equal(found, alone(vocoder, rows))
+
+
+def test_a_stream_that_begins_beside_one_that_goes_on(parts: Parts) -> None:
+    """Their windows have one shape, and the first has nothing before it."""
+    vocoder, plan = parts.vocoder(group=4), WindowPlan((), 8, 8)
+    goes_on, begins = parts.hidden(40, 1), parts.hidden(40, 2)
+    (first, later, *_), (beside, *_) = windows_of(goes_on, plan), windows_of(begins, plan)
+    vocoder.decode([first])
+    assert later.rows.shape == beside.rows.shape
+    found = vocoder.decode([later, beside])
+    for rows, samples, part in (
+        (goes_on, found[0], slice(8 * 512, 16 * 512)),
+        (begins, found[1], slice(8 * 512)),
+    ):
+        np.testing.assert_array_equal(samples, alone(vocoder, rows, plan)[part])
 
 
 def test_groups_compute_what_single_windows_do(parts: Parts) -> None:
