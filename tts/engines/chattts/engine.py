@@ -34,6 +34,7 @@ from tts.engines.chattts.refinement import Refiner, Refining
 from tts.engines.chattts.script import script
 from tts.engines.chattts.speaker import SpeakerStatistics
 from tts.engines.chattts.speech import SILENCE, Speech, Take
+from tts.engines.chattts.tokens import DEFAULT_SPEED
 from tts.text.segment import Language, Segment
 
 logger = logging.getLogger(__name__)
@@ -145,10 +146,7 @@ class ChatTtsEngine:
         for key in refining:
             results[key] = StepResult(key, SILENCE)
         share = (time.perf_counter() - began) / max(1, len(results))
-        return [
-            StepResult(result.utterance_id, result.audio, result.finished, result.error, share)
-            for result in results.values()
-        ]
+        return [replace(result, compute_seconds=share) for result in results.values()]
 
     def release(self, utterance: Utterance) -> None:
         """Free its rows and their part of the cache."""
@@ -216,9 +214,10 @@ class ChatTtsEngine:
         return refining.result(self._refiner)
 
     def _prompt(self, ids: tuple[int, ...], line: _Line, speaker: Speaker) -> Prompt:
+        speeds = [name for name in line.controls if name.startswith(_SPEECH_CONTROLS)]
         found = self._vocabulary.code_prompt(
             ids,
-            [name for name in line.controls if name.startswith(_SPEECH_CONTROLS)],
+            speeds or [DEFAULT_SPEED],
             speaker.transcript,
             speaker=speaker.vector is not None,
         )

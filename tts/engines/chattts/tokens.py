@@ -7,7 +7,7 @@ a control token, whatever it says: those are given by name, between pieces of te
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import Final, Self
 
 from tokenizers import Tokenizer
 
@@ -16,6 +16,8 @@ from tts.engines.chattts.layout import SPECIAL_TOKENS, TOKENIZER
 
 Piece = str | int
 """What a prompt is made of: plain text, or the id of one token."""
+DEFAULT_SPEED: Final = "speed_5"
+"""How fast where nobody says: ChatTTS' own prompt for audio (`InferCodeParams.prompt`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ class Vocabulary:
     ) -> TextPrompt:
         """What audio tokens follow: [Stts][spk_emb]{transcript}{controls}{spoken}[Ptts].
 
-        Without a speaker [empty_spk] is in its place. `controls` are names ("speed_5").
+        Without a speaker [empty_spk] is in its place. `controls` are names (`DEFAULT_SPEED`).
         As ChatTTS' `Speaker.decorate_code_prompts`.
         """
         ids = self.encode(

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.tts.engines.chattts.joined import joined_noted
 from tests.tts.engines.chattts.scripted_takes import engine_scripted, hum
 from tests.tts.engines.chattts.speaking import Bench
 from tts.engine.request import Profile
 from tts.engines.chattts.generation import Generation, Kind
-from tts.engines.chattts.loop import LoopSettings, StepLoop
+from tts.engines.chattts.loop import LoopSettings
 from tts.engines.chattts.profile import PROFILES
 from tts.engines.chattts.random_stream import RandomStream
 
@@ -19,15 +20,7 @@ ATTEMPTS = LoopSettings().max_retries + 1
 @pytest.fixture
 def joined(monkeypatch: pytest.MonkeyPatch) -> list[Generation]:
     """What the step loop is asked for."""
-    found: list[Generation] = []
-    join = StepLoop.join
-
-    def noted(loop: StepLoop, generation: Generation) -> int:
-        found.append(generation)
-        return join(loop, generation)
-
-    monkeypatch.setattr(StepLoop, "join", noted)
-    return found
+    return joined_noted(monkeypatch)
 
 
 @pytest.fixture

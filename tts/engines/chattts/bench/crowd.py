@@ -11,7 +11,6 @@ from tts.engines.base import Device, Shards
 from tts.engines.chattts import SAMPLE_RATE, TOKEN_SAMPLES
 from tts.engines.chattts.backend import CacheShape
 from tts.engines.chattts.backends import backend_create
-from tts.engines.chattts.bench.ours import SPEED
 from tts.engines.chattts.config_json import config_from_json
 from tts.engines.chattts.decoding import AudioDecoding
 from tts.engines.chattts.generation import Generation, Kind, Prompt
@@ -19,7 +18,7 @@ from tts.engines.chattts.loop import StepLoop
 from tts.engines.chattts.profile import profile_settings
 from tts.engines.chattts.random_stream import StreamKey
 from tts.engines.chattts.speech import Take
-from tts.engines.chattts.tokens import Vocabulary
+from tts.engines.chattts.tokens import DEFAULT_SPEED, Vocabulary
 from tts.engines.chattts.vocoder import Vocoder
 from tts.engines.chattts.weights import embeddings
 from tts.engines.chattts.windows import StreamingDecoder
@@ -130,7 +129,7 @@ class Crowd:
 
     def generation(self, seed: int, text: str) -> Generation:
         """One utterance, of exactly as many tokens as all."""
-        prompt = self._vocabulary.code_prompt((text.lower(),), (SPEED,))
+        prompt = self._vocabulary.code_prompt((text.lower(),), (DEFAULT_SPEED,))
         return Generation(
             Prompt(prompt.ids), StreamKey(seed), self._tokens, min_tokens=self._tokens
         )

@@ -18,11 +18,11 @@ from torch import nn
 from tts.engines.chattts import layout
 from tts.engines.chattts.audio_library import audio_library
 from tts.engines.chattts.backend import Precision
-from tts.engines.chattts.bench.ours import SPEED
 from tts.engines.chattts.bench.pace import Pace
 from tts.engines.chattts.checkpoint import Checkpoint
 from tts.engines.chattts.compute import torch_threads
 from tts.engines.chattts.config import ConvConfig, ModelConfig
+from tts.engines.chattts.tokens import DEFAULT_SPEED
 from tts.engines.devices import CPU, device_find
 
 logger = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ class OriginalSide:
 
     def _params(self, tokens: int) -> Any:
         return self._chat.InferCodeParams(
-            prompt=f"[{SPEED}]", max_new_token=tokens, min_new_token=tokens, show_tqdm=False
+            prompt=f"[{DEFAULT_SPEED}]", max_new_token=tokens, min_new_token=tokens, show_tqdm=False
         )
 
 

@@ -17,13 +17,10 @@ from tts.engines.chattts.loop import StepLoop
 from tts.engines.chattts.profile import profile_settings
 from tts.engines.chattts.random_stream import StreamKey
 from tts.engines.chattts.speech import Take
-from tts.engines.chattts.tokens import Vocabulary
+from tts.engines.chattts.tokens import DEFAULT_SPEED, Vocabulary
 from tts.engines.chattts.vocoder import Vocoder
 from tts.engines.chattts.weights import embeddings
 from tts.engines.chattts.windows import StreamingDecoder
-
-SPEED = "speed_5"
-"""The control token that ChatTTS' own default prompt has."""
 
 
 class OwnSide:
@@ -84,7 +81,7 @@ class OwnSide:
         self._backend.close()
 
     def _generation(self, seed: int, text: str, tokens: int) -> Generation:
-        prompt = self._vocabulary.code_prompt((text.lower(),), (SPEED,))
+        prompt = self._vocabulary.code_prompt((text.lower(),), (DEFAULT_SPEED,))
         return Generation(Prompt(prompt.ids), StreamKey(seed), tokens, min_tokens=tokens)
 
     def _hear(self, takes: dict[int, Take], chosen: Sequence[RowStep]) -> list[int]:
