@@ -10,20 +10,19 @@ from statistics import fmean
 from tts.engines.devices import device_uuid
 
 TOOL = "nvidia-smi"
-_QUERY = ("--query-gpu=utilization.gpu,memory.used", "--format=csv,noheader,nounits")
+_QUERY = ("--query-gpu=utilization.gpu", "--format=csv,noheader,nounits")
 _EVERY_MS = "100"
 _STOP_SECONDS = 5.0
 
 
 @dataclass(slots=True)
 class GpuUse:
-    """`busy`: shares of the time in which a kernel ran, in percent; `memory`: MiB in use.
+    """`busy`: shares of the time in which a kernel ran, in percent, one a sample.
 
-    One of each for a sample; none where there is no such device or tool.
+    None where there is no such device or tool.
     """
 
     busy: list[float] = field(default_factory=list)
-    memory: list[float] = field(default_factory=list)
 
     @property
     def mean(self) -> float | None:
@@ -53,10 +52,9 @@ def gpu_use(device: str) -> Iterator[GpuUse]:
 
 
 def _read(use: GpuUse, output: str) -> None:
-    for line in output.splitlines():
+    *lines, _ = output.split("\n")  # the last may be cut short
+    for line in lines:
         try:
-            busy, memory = map(float, line.split(","))
+            use.busy.append(float(line))
         except ValueError:
-            continue  # cut short, or "[N/A]"
-        use.busy.append(busy)
-        use.memory.append(memory)
+            continue  # "[N/A]"
