@@ -3,6 +3,7 @@
 from argparse import ArgumentParser
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tts.engine.errors import EngineError
 from tts.engine.request import Profile
@@ -21,6 +22,9 @@ from voicehost.bench.chattts_original import STREAMED_TOKENS, OriginalPaces, Ori
 from voicehost.bench.chattts_own import OwnPart, ProfilePaces
 from voicehost.bench.chattts_texts import STATIC, Backlog
 from voicehost.bench.errors import BenchError
+
+if TYPE_CHECKING:
+    from tts.engines.chattts.backend import Precision
 
 ORIGINAL_SHARE = 0.6
 """Of the comparison's time: the original takes longer for the same."""
@@ -136,12 +140,11 @@ class Comparison:
             ours.first_audio / original.waited,
             FIRST_AUDIO_AIMS.get(profile),
         )
-        self._mixed_ratios(profile, ours, original)
+        self._mixed_ratios(profile, precision, ours, original)
 
-    def _mixed_ratios(self, profile: Profile, ours: ProfilePaces, original: OriginalPaces) -> None:
-        from tts.engines.chattts.profile import profile_settings
-
-        precision = profile_settings(profile, ours.device).precision
+    def _mixed_ratios(
+        self, profile: Profile, precision: "Precision", ours: ProfilePaces, original: OriginalPaces
+    ) -> None:
         static = original.mixed.get(precision)
         name = f"{profile} / original, mixed lengths / its static {precision} batches of {STATIC}"
         if static is None or not ours.whole:

@@ -9,7 +9,7 @@ from tts.engines.base import Device
 from tts.engines.devices import CPU
 from voicehost.bench.base import BenchRun
 from voicehost.bench.budget import Budget
-from voicehost.bench.chattts_texts import STATIC, Backlog, texts_of
+from voicehost.bench.chattts_texts import STATIC, TRIAL_SECONDS, WARM_UP_TOKENS, Backlog, texts_of
 from voicehost.bench.texts import SHORT
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ BATCHES = (8, STATIC, 32)
 """Rows of a static batch that are tried; more are slower again."""
 STREAMED_TOKENS = 96
 """The original streams its first samples after 72."""
-WARM_UP_TOKENS, TRIAL_SECONDS = 16, 4.0
-"""What it takes to see which number of rows and threads is faster."""
 ONE_SHARE, TRIALS_SHARE, BEST_SHARE = 0.15, 0.3, 0.5
 """Of what is left: for one text after another, for a precision's trials, for its best batch."""
 MS = 1000.0

@@ -10,7 +10,7 @@ from tts.engines.base import Device
 from tts.engines.devices import CPU
 from voicehost.bench.base import BenchRun
 from voicehost.bench.budget import Budget
-from voicehost.bench.chattts_texts import STATIC, Backlog, texts_of
+from voicehost.bench.chattts_texts import STATIC, TRIAL_SECONDS, WARM_UP_TOKENS, Backlog, texts_of
 from voicehost.bench.figures import median, percentile
 from voicehost.bench.gpu import gpu_use
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from tts.engines.chattts.bench.pace import Pace
 
 BATCHES, CUDA_BATCHES = (1, 4, 8, STATIC), (1, 8, 32, 64)
-WARM_UP_TOKENS, TRIAL_SECONDS = 16, 4.0
-"""What it takes to see which number of threads is faster."""
 MIXED_SHARE = 0.3
 """Of a profile's time, for texts of different lengths."""
 MS = 1000.0

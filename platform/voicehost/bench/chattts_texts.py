@@ -1,4 +1,4 @@
-"""What `bench chattts` has spoken: texts of one length, and a backlog of different ones."""
+"""What `bench chattts` has spoken: texts of one length, a trial's, a backlog of different ones."""
 
 import math
 from collections.abc import Iterator
@@ -15,6 +15,8 @@ _STRIDE = 11
 """Has no divisor in common with `BACKLOG`: takes the lengths from all over their range in turn."""
 SPREAD = 0.6
 """Of the lengths' logarithms: one in six is under 0.55 of the median, one in six over 1.8."""
+WARM_UP_TOKENS, TRIAL_SECONDS = 16, 4.0
+"""Of a trial at most: what it takes to see which number of rows and threads is faster."""
 
 
 @dataclass(frozen=True, slots=True)
