@@ -10,13 +10,13 @@ from tts.engines.base import Device
 from tts.engines.chattts.bench import crowd
 from tts.engines.chattts.bench.crowd import (
     MOST_STREAMS,
-    TOKEN_SECONDS,
     UTTERANCES,
     Crowd,
     Heard,
     Playback,
     most_streams,
 )
+from tts.engines.chattts.lengths import TOKEN_SECONDS
 from tts.engines.chattts.manifest import chattts_manifest
 from tts.engines.shards import LocalShards
 

@@ -1,6 +1,5 @@
 """Listeners who come one after another, and whether each one's audio is there in time."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -8,27 +7,16 @@ from time import perf_counter
 
 from tts.engine.request import Profile
 from tts.engines.base import Device, Shards
-from tts.engines.chattts import SAMPLE_RATE, TOKEN_SAMPLES
-from tts.engines.chattts.backend import CacheShape
-from tts.engines.chattts.backends import backend_create
-from tts.engines.chattts.config_json import config_from_json
-from tts.engines.chattts.decoding import AudioDecoding
-from tts.engines.chattts.generation import Generation, Kind, Prompt
-from tts.engines.chattts.loop import StepLoop
-from tts.engines.chattts.profile import profile_settings
-from tts.engines.chattts.random_stream import StreamKey
+from tts.engines.chattts import SAMPLE_RATE
+from tts.engines.chattts.bench.loaded import LoadedProfile
+from tts.engines.chattts.lengths import TOKEN_SECONDS
 from tts.engines.chattts.speech import Take
-from tts.engines.chattts.tokens import DEFAULT_SPEED, Vocabulary
-from tts.engines.chattts.vocoder import Vocoder
-from tts.engines.chattts.weights import embeddings
-from tts.engines.chattts.windows import StreamingDecoder
 
 MOST_STREAMS = 32
 UTTERANCES = 2
 """That each listener hears, so that all are there at once for the length of one at least."""
 _PROMPT_TOKENS = 128
 """What a slot holds beside the tokens of an utterance."""
-TOKEN_SECONDS = TOKEN_SAMPLES / SAMPLE_RATE
 
 
 @dataclass(slots=True)
@@ -90,25 +78,19 @@ class _Clock:
 
 
 class Crowd:
-    """One profile's step loop and vocoder, with a slot for each of `MOST_STREAMS` listeners."""
+    """One profile, with a slot for each of `MOST_STREAMS` listeners."""
 
     def __init__(self, shards: Shards, profile: Profile, device: Device, tokens: int) -> None:
         """Load; every utterance has `tokens`. Raises VersionUnavailable, MemoryError."""
-        settings = profile_settings(profile, device)
-        model = config_from_json(json.loads(shards.read("config")))
-        self._config, self._tokens, self._plan = model.gpt, tokens, settings.windows
-        self._vocabulary = Vocabulary.read(shards.read("tokenizer"))
-        self._tables = embeddings(model.gpt, shards.read("embed"))
-        cache = CacheShape(MOST_STREAMS, tokens + _PROMPT_TOKENS)
-        self._backend = backend_create(shards, model.gpt, cache, settings.precision, device)
-        self._vocoder = Vocoder.load(
-            shards, model, device, settings.vocoder, settings.vocoder_group
+        self.tokens = tokens
+        self.loaded = LoadedProfile(
+            shards, profile, device, MOST_STREAMS, positions=tokens + _PROMPT_TOKENS
         )
 
     @property
     def length(self) -> float:
         """Seconds of an utterance's audio, about: its last token has half a token less."""
-        return self._tokens * TOKEN_SECONDS
+        return self.tokens * TOKEN_SECONDS
 
     def play(self, streams: int, texts: Sequence[str], seconds: float) -> Heard:
         """Let so many listeners come within one utterance's length, each with its next text.
@@ -120,40 +102,16 @@ class Crowd:
 
     def close(self) -> None:
         """Free weights and cache."""
-        self._backend.close()
-
-    def loop(self) -> StepLoop:
-        """A loop without rows."""
-        audio = AudioDecoding(self._config, self._tables, self._backend.cache.slots)
-        return StepLoop(self._backend, self._config, self._tables, {Kind.AUDIO: audio})
-
-    def generation(self, seed: int, text: str) -> Generation:
-        """One utterance, of exactly as many tokens as all."""
-        prompt = self._vocabulary.code_prompt((text.lower(),), (DEFAULT_SPEED,))
-        return Generation(
-            Prompt(prompt.ids), StreamKey(seed), self._tokens, min_tokens=self._tokens
-        )
-
-    def take(self, row: int) -> Take:
-        """What becomes of a row."""
-        return Take(row, StreamingDecoder(self._plan))
-
-    def decode(self, takes: Sequence[Take]) -> list[tuple[int, float]]:
-        """Seconds of audio that are there now, by row."""
-        due = [(take.row, window) for take in takes for window in take.windows()]
-        decoded = self._vocoder.decode([window for _, window in due]) if due else []
-        return [
-            (row, len(samples) / SAMPLE_RATE)
-            for (row, _), samples in zip(due, decoded, strict=True)
-        ]
+        self.loaded.close()
 
 
 class _Session:
     """One crowd: `_coming` holds when each stream wants its next utterance, and its number."""
 
     def __init__(self, crowd: Crowd, streams: int, texts: Sequence[str]) -> None:
-        self._crowd, self._streams, self._texts = crowd, streams, texts
-        self._loop = crowd.loop()
+        self._loaded, self._tokens = crowd.loaded, crowd.tokens
+        self._streams, self._texts = streams, texts
+        self._loop = crowd.loaded.loop()
         self._numbers = count()
         self._coming = [(stream * crowd.length / streams, 0) for stream in range(streams)]
         self._takes: dict[int, Take] = {}
@@ -182,8 +140,8 @@ class _Session:
             self._coming.remove((moment, heard))
             number = next(self._numbers)
             text = self._texts[number % len(self._texts)]
-            row = self._loop.join(self._crowd.generation(number, text))
-            self._takes[row] = self._crowd.take(row)
+            row = self._loop.join(self._loaded.generation(number, text, self._tokens))
+            self._takes[row] = self._loaded.take(row)
             self._playing[row] = Playback(moment), heard
 
     def _step(self, clock: _Clock) -> bool:
@@ -191,8 +149,8 @@ class _Session:
         chosen = self._loop.step(list(self._takes))
         for step in chosen:
             self._takes[step.row].advance(step)
-        for row, seconds in self._crowd.decode([self._takes[step.row] for step in chosen]):
-            self._playing[row][0].arrived(seconds, clock.now)
+        for row, samples in self._loaded.decode(self._takes[step.row] for step in chosen):
+            self._playing[row][0].arrived(len(samples) / SAMPLE_RATE, clock.now)
         late = any(playback.late > 0.0 for playback, _ in self._playing.values())
         for row in [row for row, take in self._takes.items() if take.ended]:
             del self._takes[row]

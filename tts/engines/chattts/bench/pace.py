@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tts.engines.chattts import SAMPLE_RATE, TOKEN_SAMPLES
+from tts.engines.chattts.lengths import TOKEN_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,5 +34,5 @@ class Pace:
     @property
     def real_time_factor(self) -> float:
         """Seconds that a row takes for a second of its audio: 1 or less to be listened to."""
-        audio = self.tokens / self.rows * TOKEN_SAMPLES / SAMPLE_RATE
+        audio = self.tokens / self.rows * TOKEN_SECONDS
         return (self.computing + self.decoding) / audio
