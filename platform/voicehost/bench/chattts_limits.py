@@ -14,6 +14,7 @@ from tts.engines.base import Device
 from voicehost.bench.base import BenchRun
 from voicehost.bench.chattts_options import aims_hold
 from voicehost.bench.errors import BudgetSpent
+from voicehost.bench.playback import HOLD_BACK
 from voicehost.bench.texts import SHORT
 
 if TYPE_CHECKING:
@@ -202,13 +203,13 @@ class Limits:
         from tts.engines.chattts.bench.crowd import Crowd, most_streams
 
         budget = self._run.budget.part(share, most=MOST_STREAM_SECONDS)
-        crowd = Crowd(self._shards(), profile, self._device, STREAM_TOKENS)
+        crowd = Crowd(self._shards(), profile, self._device, STREAM_TOKENS, HOLD_BACK)
         try:
             crowd.play(1, SHORT, min(1.0, budget.left / 8))  # the first steps are slower
             most, sure = most_streams(lambda n, s: crowd.play(n, SHORT, s), budget.left)
         finally:
             crowd.close()
-        name = f"{profile}, streams that play without underrun"
+        name = f"{profile}, streams without underrun, {HOLD_BACK * MS:.0f} ms held back"
         if not sure:
             found = f"{most.streams} do" if most else "none was seen to"
             self._run.report.left_out.append(f"{name}: {found}, more were not tried to the end")

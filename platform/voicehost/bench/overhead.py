@@ -16,6 +16,7 @@ from voicehost.bench.errors import BudgetSpent
 from voicehost.bench.figures import median, percentile
 from voicehost.bench.guest import Guest, guest_admitted
 from voicehost.bench.listeners import Scene
+from voicehost.bench.playback import HOLD_BACK
 from voicehost.bench.processes import ProcessTimes
 from voicehost.bench.scrape import Metrics
 from voicehost.bench.sides import (
@@ -217,7 +218,8 @@ class Overhead:
         heard, add = figures.heard, self._report.add
         name = f"{streams} streams"
         add(f"{name}, complete", heard.complete, "streams", f">= {streams}")
-        add(f"{name}, that ran dry", heard.dry_streams, "streams", "<= 0")
+        dry = f"{name}, that ran dry, {HOLD_BACK * MS:.0f} ms held back"
+        add(dry, heard.dry_streams, "streams", "<= 0")
         add(f"{name}, lateness p99", heard.lateness.p99 * MS, "ms", "<= 100")
         add(f"{name}, lateness max", heard.lateness.most * MS, "ms")
         add(f"{name}, first audio median", heard.first_audio.p50 * MS, "ms")

@@ -23,6 +23,7 @@ from tts.engines.shards import LocalShards
 CPU = Device("cpu", 1)
 TEXTS = ["the train leaves", "in six minutes from platform four"]
 TOKENS = 40
+HOLD_BACK = 0.25
 
 
 class Machine:
@@ -57,15 +58,16 @@ def test_time_that_is_over_leaves_it_open() -> None:
     assert most_streams(Machine(MOST_STREAMS).play, 0.0) == (None, False)
 
 
-def test_playback_begins_with_its_first_audio() -> None:
-    playback = Playback(asked=1.0)
+@pytest.mark.parametrize("hold_back", [0.0, 0.2])
+def test_playback_begins_with_its_first_audio_and_what_it_holds_back(hold_back: float) -> None:
+    playback = Playback(asked=1.0, hold_back=hold_back)
     playback.arrived(0.5, now=3.0)
-    playback.arrived(0.25, now=3.5)
+    playback.arrived(0.25, now=3.5 + hold_back)
     assert playback.late == 0.0
-    playback.arrived(1.0, now=3.85)
+    playback.arrived(1.0, now=3.85 + hold_back)
     playback.arrived(1.0, now=4.0)
     assert playback.late == pytest.approx(0.1)
-    assert playback.ends == pytest.approx(5.75)
+    assert playback.ends == pytest.approx(5.75 + hold_back)
 
 
 @pytest.mark.parametrize(("late", "whole"), [(0.001, True), (0.0, False)])
@@ -77,7 +79,7 @@ def test_one_late_window_is_enough(late: float, whole: bool) -> None:
 @pytest.fixture
 def tiny(chattts_tiny: Path) -> Iterator[Crowd]:
     shards = LocalShards(chattts_manifest(chattts_tiny).shards)
-    made = Crowd(shards, Profile.REALTIME, CPU, TOKENS)
+    made = Crowd(shards, Profile.REALTIME, CPU, TOKENS, HOLD_BACK)
     yield made
     made.close()
 
@@ -88,8 +90,8 @@ def test_each_listener_hears_every_utterance_whole(
     played: list[Playback] = []
 
     class Noted(Playback):
-        def __init__(self, asked: float) -> None:
-            super().__init__(asked)
+        def __init__(self, asked: float, hold_back: float) -> None:
+            super().__init__(asked, hold_back)
             played.append(self)
 
         def arrived(self, seconds: float, now: float) -> None:
@@ -100,6 +102,7 @@ def test_each_listener_hears_every_utterance_whole(
     heard = tiny.play(3, TEXTS, 60.0)
     assert heard.whole
     assert len(played) == 3 * UTTERANCES
+    assert {each.hold_back for each in played} == {HOLD_BACK}
     half = TOKEN_SECONDS / 2
     assert all(each.seconds == pytest.approx(tiny.length - half) for each in played)
     # Spread over one length: a third of it apart.

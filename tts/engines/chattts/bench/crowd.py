@@ -21,12 +21,13 @@ _PROMPT_TOKENS = 128
 
 @dataclass(slots=True)
 class Playback:
-    """One utterance as its listener plays it, from its first audio on without holding any back.
+    """One utterance as its listener plays it, from `hold_back` seconds after its first audio on.
 
     `asked` is when it was wanted; `late` the most that any audio came after it was needed.
     """
 
     asked: float
+    hold_back: float
     began: float | None = None
     seconds: float = 0.0
     late: float = 0.0
@@ -35,13 +36,17 @@ class Playback:
         """So many seconds of audio came at `now`."""
         if self.began is None:
             self.began = now
-        self.late = max(self.late, now - self.began - self.seconds)
+        self.late = max(self.late, now - self._start - self.seconds)
         self.seconds += seconds
 
     @property
     def ends(self) -> float:
         """When the audio that has come will have been played."""
-        return (self.asked if self.began is None else self.began) + self.seconds
+        return self._start + self.seconds
+
+    @property
+    def _start(self) -> float:
+        return (self.asked if self.began is None else self.began) + self.hold_back
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +85,14 @@ class _Clock:
 class Crowd:
     """One profile, with a slot for each of `MOST_STREAMS` listeners."""
 
-    def __init__(self, shards: Shards, profile: Profile, device: Device, tokens: int) -> None:
-        """Load; every utterance has `tokens`. Raises VersionUnavailable, MemoryError."""
-        self.tokens = tokens
+    def __init__(
+        self, shards: Shards, profile: Profile, device: Device, tokens: int, hold_back: float
+    ) -> None:
+        """Load. Every utterance has `tokens`; players hold `hold_back` seconds of it back.
+
+        Raises VersionUnavailable, MemoryError.
+        """
+        self.tokens, self.hold_back = tokens, hold_back
         self.loaded = LoadedProfile(
             shards, profile, device, MOST_STREAMS, positions=tokens + _PROMPT_TOKENS
         )
@@ -109,7 +119,7 @@ class _Session:
     """One crowd: `_coming` holds when each stream wants its next utterance, and its number."""
 
     def __init__(self, crowd: Crowd, streams: int, texts: Sequence[str]) -> None:
-        self._loaded, self._tokens = crowd.loaded, crowd.tokens
+        self._loaded, self._tokens, self._hold_back = crowd.loaded, crowd.tokens, crowd.hold_back
         self._streams, self._texts = streams, texts
         self._loop = crowd.loaded.loop()
         self._numbers = count()
@@ -142,7 +152,7 @@ class _Session:
             text = self._texts[number % len(self._texts)]
             row = self._loop.join(self._loaded.generation(number, text, self._tokens))
             self._takes[row] = self._loaded.take(row)
-            self._playing[row] = Playback(moment), heard
+            self._playing[row] = Playback(moment, self._hold_back), heard
 
     def _step(self, clock: _Clock) -> bool:
         """Compute once; says whether any audio was late."""
