@@ -29,8 +29,8 @@ _ROLLUP = Path("/proc/self/smaps_rollup")
 class Memory:
     """Bytes of this process. `resident`: PSS, its own and its share of what others map too.
 
-    `anonymous`: what belongs to no file. Other processes that come and go change the shares of
-    libraries, and so the former, never the latter.
+    `anonymous`: what belongs to no file, swapped out or not. Other processes that come and go
+    change the shares of libraries, and so the former, never the latter.
     """
 
     resident: int
@@ -46,8 +46,10 @@ class Memory:
         fields = dict(
             line.split(":", 1) for line in _ROLLUP.read_text(encoding="ascii").splitlines()[1:]
         )
-        pss, anonymous = (int(fields[name].split()[0]) * 1024 for name in ("Pss", "Anonymous"))
-        return cls(pss, anonymous)
+        pss, anonymous, swapped = (
+            int(fields[name].split()[0]) * 1024 for name in ("Pss", "Anonymous", "Swap")
+        )
+        return cls(pss, anonymous + swapped)
 
 
 @dataclass(frozen=True, slots=True)
