@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.family import alive, descendants
 from tests.e2e.long_speech import CHARACTER_SECONDS, RATE, long_tone_make, speech_asked
 from tests.e2e.pair import until
 from tests.e2e.platform import ROOT, Platform, platform_running
@@ -97,7 +98,7 @@ def first_life(var_dir: Path, settings: dict[str, str]) -> FirstLife:
 def _stop_in_mid_speech(life: FirstLife) -> None:
     """SIGTERM while one stream can end within the grace, and one cannot."""
     platform = life.platform
-    family = _descendants(platform.supervisor_pid)
+    family = descendants(platform.supervisor_pid)
     connections = [speech_asked(platform, "long", text) for text in (SHORT_TEXT, LONG_TEXT)]
     responses = [connection.getresponse() for connection in connections]
     heard = [response.read1() for response in responses]
@@ -116,7 +117,7 @@ def _stop_in_mid_speech(life: FirstLife) -> None:
     assert ended is not None
     life.seconds_to_stop = time.monotonic() - began
     life.exit_code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
-    life.survivors = _alive(family)
+    life.survivors = alive(family)
     for connection in connections:
         connection.close()
 
@@ -148,10 +149,10 @@ def second_life(first_life: FirstLife, settings: dict[str, str]) -> Iterator[Sec
     with platform_running(var_dir, **settings) as platform:
         credentials = (var_dir / "credentials.json").read_text()
         spoken = _speak(platform, "tts-1", "second life")
-        family = _descendants(platform.supervisor_pid)
+        family = descendants(platform.supervisor_pid)
         os.kill(platform.supervisor_pid, signal.SIGKILL)
         deadline = time.monotonic() + SLACK
-        while (survivors := _alive(family)) and time.monotonic() < deadline:
+        while (survivors := alive(family)) and time.monotonic() < deadline:
             time.sleep(0.02)
     log = (var_dir / "serve.log").read_text()
     yield SecondLife(before, credentials, log, spoken, survivors)
@@ -268,37 +269,3 @@ def _open_to_others(var_dir: Path) -> list[str]:
         for path in mine
         if path.lstat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)
     ]
-
-
-def _descendants(pid: int) -> list[int]:
-    """The process ids of all children of `pid`, and theirs."""
-    parents = {}
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            parents[int(entry.name)] = int(_fields(int(entry.name))[1])
-        except OSError:
-            continue
-    found: list[int] = []
-    frontier = {pid}
-    while frontier:
-        frontier = {child for child, parent in parents.items() if parent in frontier}
-        found += frontier
-    return found
-
-
-def _alive(pids: list[int]) -> list[int]:
-    """Those that still run; a process that only waits to be reaped does not."""
-    alive = []
-    for pid in pids:
-        try:
-            state = _fields(pid)[0]
-        except OSError:
-            continue
-        if state not in "ZX":
-            alive.append(pid)
-    return alive
-
-
-def _fields(pid: int) -> list[str]:
-    """State, parent, … of a process (proc(5), stat)."""
-    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()

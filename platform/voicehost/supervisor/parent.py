@@ -1,9 +1,14 @@
 """Children that end with their parent, also when it is killed."""
 
+import asyncio
+import contextlib
 import ctypes
+import functools
 import os
 import signal
 import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 _PR_SET_PDEATHSIG = 1
 
@@ -29,3 +34,25 @@ def child_setup(parent_pid: int) -> None:
     die_with_parent()
     if os.getppid() != parent_pid:
         os._exit(1)
+
+
+async def child_start(
+    argv: Sequence[str], *, environment: Mapping[str, str] | None = None, **options: Any
+) -> asyncio.subprocess.Process:
+    """Start a process that does not outlive this one; raises OSError.
+
+    `environment` is added to this process's own; `options` are those of `subprocess.Popen`.
+    """
+    return await asyncio.create_subprocess_exec(
+        *argv,
+        env={**os.environ, **(environment or {})},
+        stdin=asyncio.subprocess.DEVNULL,
+        preexec_fn=functools.partial(child_setup, os.getpid()),
+        **options,
+    )
+
+
+def child_kill(process: asyncio.subprocess.Process) -> None:
+    """Kill the process with all that it started, which may have outlived it."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)

@@ -2,8 +2,6 @@
 
 import asyncio
 import contextlib
-import functools
-import os
 import signal
 import time
 from collections.abc import Awaitable, Callable
@@ -11,7 +9,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from voicehost.supervisor.parent import child_setup
+from voicehost.supervisor.parent import child_kill, child_start
 
 log = structlog.get_logger(__name__)
 FIRST_DELAY = 0.2
@@ -88,16 +86,11 @@ class SupervisedProcess:
     def _kill_group(self) -> None:
         # The group outlives its leader while a grandchild (a Celery pool process) runs.
         if self._process is not None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            child_kill(self._process)
 
     async def _spawn(self) -> None:
-        self._process = await asyncio.create_subprocess_exec(
-            *self.spec.argv,
-            env={**os.environ, **self.spec.environment},
-            pass_fds=self.spec.pass_fds,
-            stdin=asyncio.subprocess.DEVNULL,
-            preexec_fn=functools.partial(child_setup, os.getpid()),
+        self._process = await child_start(
+            self.spec.argv, environment=self.spec.environment, pass_fds=self.spec.pass_fds
         )
         log.info("process_started", process=self.spec.name, pid=self._process.pid)
 

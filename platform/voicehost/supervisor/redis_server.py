@@ -11,6 +11,7 @@ from pathlib import Path
 import redis.asyncio
 
 from voicehost.supervisor.errors import NoRedisServer, ServiceNotReady
+from voicehost.supervisor.parent import child_kill, child_start
 from voicehost.supervisor.process import ProcessSpec
 
 # sockaddr_un.sun_path holds 108 bytes on Linux and 104 on macOS, with its final zero.
@@ -65,10 +66,8 @@ async def data_folder(program: str, var_dir: Path) -> Path:
     of all others. A program that does not tell its version has one by its name.
     """
     try:
-        process = await asyncio.create_subprocess_exec(
-            program,
-            "--version",
-            stdin=asyncio.subprocess.DEVNULL,
+        process = await child_start(
+            [program, "--version"],
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
         )
@@ -80,7 +79,7 @@ async def data_folder(program: str, var_dir: Path) -> Path:
         output = b""
     finally:
         if process.returncode is None:
-            process.kill()
+            child_kill(process)
             await process.wait()
     found = _VERSION.search(output.decode(errors="replace"))
     name = f"{found[1].lower()}-{found[2]}" if found else Path(program).name

@@ -3,17 +3,18 @@
 import asyncio
 import contextlib
 import fcntl
-import os
 import socket
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from pathlib import Path
+from typing import Any
 
 import structlog
 
 from tts.gateway.announce import process_lost_announce
 from voicehost.env import Environment
 from voicehost.supervisor.errors import AddressInUse, AlreadyRunning, SupervisorError
+from voicehost.supervisor.parent import child_kill, child_start
 from voicehost.supervisor.plan import MANAGE, plan_make
 from voicehost.supervisor.process import ProcessSpec, SupervisedProcess
 from voicehost.supervisor.redis_server import (
@@ -40,9 +41,14 @@ class Supervisor:
         """Run everything until `stop` is set; raises SupervisorError when it cannot start."""
         self._environment.run_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         with _state_lock(self._environment.run_dir), self._listener() as listener:
-            async with self._redis():
-                await self._prepare()
-                await self._run_plan(listener, stop, ready)
+            async with contextlib.AsyncExitStack() as services:
+                if await _done_before(stop, self._start(services)):
+                    await self._run_plan(listener, stop, ready)
+
+    async def _start(self, services: contextlib.AsyncExitStack) -> None:
+        """What the processes of the plan need; `services` ends what it started."""
+        await services.enter_async_context(self._redis())
+        await self._prepare()
 
     async def _run_plan(
         self, listener: socket.socket, stop: asyncio.Event, ready: asyncio.Event | None
@@ -106,17 +112,20 @@ class Supervisor:
 
     async def _prepare(self) -> None:
         """Migrate and, on the first start, make what a newcomer needs."""
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            MANAGE,
-            "prepare",
-            env={
-                **os.environ,
+        process = await child_start(
+            [sys.executable, MANAGE, "prepare"],
+            environment={
                 "REDIS_URL": self._redis_url,
                 "VAR_DIR": str(self._environment.var_dir),
             },
         )
-        if await process.wait() != 0:
+        try:
+            code = await process.wait()
+        finally:
+            # A stop does not wait: a migration is a transaction, and the next start goes on.
+            child_kill(process)
+            await process.wait()
+        if code != 0:
             raise SupervisorError("The installation could not be prepared; the reason is above.")
 
     @contextlib.contextmanager
@@ -138,6 +147,21 @@ class Supervisor:
             yield listener
         finally:
             listener.close()
+
+
+async def _done_before(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
+    """Whether `work` ended before `stop` was set; it is cancelled otherwise, to its end."""
+    working, stopping = asyncio.create_task(work), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if stopping.done() and not working.done():
+            return False
+        await working
+        return True
+    finally:
+        for task in (working, stopping):
+            task.cancel()
+        await asyncio.gather(working, stopping, return_exceptions=True)
 
 
 @contextlib.contextmanager
