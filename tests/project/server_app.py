@@ -15,6 +15,7 @@ from typing import Any
 
 from voicehost.logs import logging_config
 from voicehost.server.config import WebConfig
+from voicehost.server.listener import listener_open
 from voicehost.server.server import WebServer
 
 BLOCK = b"x" * 10_000
@@ -151,8 +152,7 @@ if __name__ == "__main__":
     server = WebServer(
         application,
         WebConfig(
-            port=0,
-            fd=fd if fd >= 0 else None,
+            fd=fd if fd >= 0 else listener_open("127.0.0.1", 0).detach(),
             stall_seconds=float(sys.argv[1]),
             grace_seconds=float(sys.argv[2]),
             max_body=1_000_000,

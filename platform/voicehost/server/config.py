@@ -7,10 +7,10 @@ MIB = 2**20
 
 @dataclass(frozen=True, slots=True)
 class WebConfig:
-    """Where to listen, and what a connection may hold.
+    """What a web process listens on, and what a connection may hold.
 
-    `fd` is an inherited listening socket; without one, `host` and `port` are
-    used. `grace_seconds` is how long running streams may go on after SIGTERM.
+    `fd` is a listening socket, which the server closes. `grace_seconds` is how
+    long running streams may go on after SIGTERM.
     A write that makes no room for `stall_seconds` ends its connection.
     `send_buffer` bounds what the kernel keeps of a connection's output, in
     bytes: it is unsent audio too. `max_body` bounds any request body, and
@@ -20,10 +20,8 @@ class WebConfig:
     `idle_seconds` without a byte end a connection before.
     """
 
+    fd: int
     grace_seconds: float
-    host: str = "127.0.0.1"
-    port: int = 8000
-    fd: int | None = None
     stall_seconds: float = 30.0
     send_buffer: int = MIB // 4
     max_body: int = 32 * MIB
@@ -33,9 +31,7 @@ class WebConfig:
     request_seconds: float = 120.0
 
     def __post_init__(self) -> None:
-        if self.fd is None and not 0 <= self.port <= 65_535:
-            raise ValueError(f"port must be 0 to 65535, not {self.port}")
-        if self.fd is not None and self.fd < 0:
+        if self.fd < 0:
             raise ValueError(f"fd must be an open file descriptor, not {self.fd}")
         positive = (self.stall_seconds, self.idle_seconds, self.request_seconds)
         if self.grace_seconds < 0 or min(positive) <= 0:

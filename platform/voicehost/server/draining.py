@@ -40,8 +40,6 @@ class DrainingServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 application,
-                host=config.host,
-                port=config.port,
                 lifespan="on",
                 log_config=None,
                 # Its lines about sockets hold the whole address, and with it a token.

@@ -23,7 +23,6 @@ from voicehost.server.websocket import DENIAL, SpeechSocketFactory, SpeechWebSoc
 log = structlog.get_logger(__name__)
 reactor: Any = _reactor
 
-_BACKLOG = 1024
 _STOP_POLL_SECONDS = 0.05
 _GONE = {"disconnected": True}
 Protocol = SpeechRequest | SpeechWebSocket
@@ -72,7 +71,7 @@ class WebServer(Server):  # type: ignore[misc]
         self._stop_task: asyncio.Task[None] | None = None
 
     def run(self) -> None:
-        """Listen and serve; returns when stopped. Raises CannotListenError, OSError."""
+        """Listen and serve; returns when stopped. Raises OSError."""
         self.http_factory = WebFactory(self)
         self.ws_factory = SpeechSocketFactory(self)
         globalLogBeginner.beginLoggingTo([_discard], redirectStandardIO=False, discardBuffer=True)
@@ -99,19 +98,14 @@ class WebServer(Server):  # type: ignore[misc]
         return [_address(port.getHost()) for port in self._ports]
 
     def _listen(self) -> None:
-        config = self.config
-        if config.fd is None:
-            port = reactor.listenTCP(
-                config.port, self.http_factory, backlog=_BACKLOG, interface=config.host
-            )
-        else:
-            with socket.socket(fileno=os.dup(config.fd)) as inherited:
-                # Several processes accept from it: whoever comes late must not block.
-                inherited.setblocking(False)
-                family = inherited.family
-            port = reactor.adoptStreamPort(config.fd, family, self.http_factory)
-            # The reactor has a copy; this one would keep the address open after it stops.
-            os.close(config.fd)
+        fd = self.config.fd
+        with socket.socket(fileno=os.dup(fd)) as inherited:
+            # Several processes accept from it: whoever comes late must not block.
+            inherited.setblocking(False)
+            family = inherited.family
+        port = reactor.adoptStreamPort(fd, family, self.http_factory)
+        # The reactor has a copy; this one would keep the address open after it stops.
+        os.close(fd)
         self._ports.append(port)
         log.info("web_listening", addresses=self.addresses)
 

@@ -4,7 +4,7 @@ SupervisorError
 ├── NoRedisServer      no server program was found for the embedded Redis
 ├── ServiceNotReady    a service did not answer in time
 ├── AlreadyRunning     another `serve` uses this state folder
-└── AddressInUse       the web address is taken
+└── AddressInUse       the web address, or a port for metrics, is taken
 """
 
 
@@ -25,4 +25,4 @@ class AlreadyRunning(SupervisorError):
 
 
 class AddressInUse(SupervisorError):
-    """The web address is taken."""
+    """The web address, or a port for metrics, is taken."""

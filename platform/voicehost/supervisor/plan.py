@@ -1,6 +1,5 @@
 """Which processes one machine runs."""
 
-import itertools
 import secrets
 import sys
 from dataclasses import dataclass
@@ -31,12 +30,10 @@ def plan_make(environment: Environment, *, redis_url: str, web_fd: int, chdir: P
     """Plan every process but Redis."""
     shared = {"REDIS_URL": redis_url, "VAR_DIR": str(environment.var_dir)}
 
-    # Counted from METRICS_PORT in the order of the processes; 0 serves none.
-    ports = itertools.count(environment.metrics_port)
+    ports = metrics_ports(environment)
 
     def spec(name: str, *arguments: str, fds: tuple[int, ...] = ()) -> ProcessSpec:
         process_id = f"{name}-{secrets.token_hex(4)}"
-        metrics_port = next(ports) if environment.metrics_port else 0
         return ProcessSpec(
             name=name,
             argv=(sys.executable, *arguments),
@@ -44,7 +41,7 @@ def plan_make(environment: Environment, *, redis_url: str, web_fd: int, chdir: P
             environment={
                 **shared,
                 "VOICEHOST_PROCESS_ID": process_id,
-                "METRICS_PORT": str(metrics_port),
+                "METRICS_PORT": str(ports.get(name, 0)),
                 "PYTHONPATH": f"{chdir}:{chdir / 'platform'}",
             },
             pass_fds=fds,
@@ -52,12 +49,12 @@ def plan_make(environment: Environment, *, redis_url: str, web_fd: int, chdir: P
         )
 
     workers = tuple(
-        spec(f"synthesizer-{number}", MANAGE, "run_synthesizer", "--device", device)
+        spec(_worker_name(number), MANAGE, "run_synthesizer", "--device", device)
         for number, device in enumerate(_worker_devices(environment))
     )
     web = tuple(
         spec(
-            f"web-{number}", MANAGE, "run_web", "--fd", str(web_fd),
+            _web_name(number), MANAGE, "run_web", "--fd", str(web_fd),
             "--server", environment.asgi_server, fds=(web_fd,),
         )
         for number in range(environment.web_processes)
@@ -72,6 +69,25 @@ def plan_make(environment: Environment, *, redis_url: str, web_fd: int, chdir: P
         spec("beat", *celery_application, "beat", "--loglevel", "WARNING", "--pidfile", ""),
     )  # fmt: skip
     return Plan(workers=workers, celery=celery, web=web)
+
+
+def metrics_ports(environment: Environment) -> dict[str, int]:
+    """The ports on which the processes serve metrics, by their names: none without METRICS_PORT."""
+    if not environment.metrics_port:
+        return {}
+    workers = [_worker_name(number) for number in range(len(_worker_devices(environment)))]
+    web = [_web_name(number) for number in range(environment.web_processes)]
+    return {
+        name: port for port, name in enumerate([*workers, *web], start=environment.metrics_port)
+    }
+
+
+def _worker_name(number: int) -> str:
+    return f"synthesizer-{number}"
+
+
+def _web_name(number: int) -> str:
+    return f"web-{number}"
 
 
 def _worker_devices(environment: Environment) -> list[str]:

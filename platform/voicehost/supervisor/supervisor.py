@@ -11,11 +11,13 @@ from typing import Any
 
 import structlog
 
+from monitoring.exporter import MetricsPortUnusable, metrics_port_check
 from tts.gateway.announce import process_lost_announce
 from voicehost.env import Environment
+from voicehost.server.listener import AddressUnusable, listener_open
 from voicehost.supervisor.errors import AddressInUse, AlreadyRunning, SupervisorError
 from voicehost.supervisor.parent import child_kill, child_start
-from voicehost.supervisor.plan import MANAGE, plan_make
+from voicehost.supervisor.plan import MANAGE, metrics_ports, plan_make
 from voicehost.supervisor.process import ProcessSpec, SupervisedProcess
 from voicehost.supervisor.redis_server import (
     data_folder,
@@ -26,7 +28,6 @@ from voicehost.supervisor.redis_server import (
 )
 
 log = structlog.get_logger(__name__)
-LISTEN_BACKLOG = 2048
 
 
 class Supervisor:
@@ -40,7 +41,7 @@ class Supervisor:
     async def run(self, stop: asyncio.Event, ready: asyncio.Event | None = None) -> None:
         """Run everything until `stop` is set; raises SupervisorError when it cannot start."""
         self._environment.run_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with _state_lock(self._environment.run_dir), self._listener() as listener:
+        with _state_lock(self._environment.run_dir), self._addresses() as listener:
             async with contextlib.AsyncExitStack() as services:
                 if await _done_before(stop, self._start(services)):
                     await self._run_plan(listener, stop, ready)
@@ -129,24 +130,22 @@ class Supervisor:
             raise SupervisorError("The installation could not be prepared; the reason is above.")
 
     @contextlib.contextmanager
-    def _listener(self) -> Iterator[socket.socket]:
-        """One listening socket that all web processes share."""
-        host, port = self._environment.host, self._environment.port
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listener = socket.socket(family, socket.SOCK_STREAM)
+    def _addresses(self) -> Iterator[socket.socket]:
+        """One listening socket that all web processes share; raises AddressInUse.
+
+        The processes open their ports for metrics themselves: those are looked at only.
+        """
         try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                listener.bind((host, port))
-            except OSError as error:
-                raise AddressInUse(
-                    f"{host}:{port} cannot be used ({error.strerror}): set PORT or HOST."
-                ) from error
-            listener.listen(LISTEN_BACKLOG)
-            listener.setblocking(False)
+            listener = listener_open(self._environment.host, self._environment.port)
+        except AddressUnusable as error:
+            raise AddressInUse(str(error)) from error
+        with listener:
+            for name, port in metrics_ports(self._environment).items():
+                try:
+                    metrics_port_check(port)
+                except MetricsPortUnusable as error:
+                    raise AddressInUse(f"{name}: {error}") from error
             yield listener
-        finally:
-            listener.close()
 
 
 async def _done_before(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:

@@ -11,7 +11,7 @@ import structlog
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from monitoring.exporter import metrics_serve
+from monitoring.exporter import MetricsPortUnusable, metrics_serve
 
 log = structlog.get_logger(__name__)
 
@@ -61,7 +61,10 @@ class Command(BaseCommand):
         # be what an audio chunk waits for when the scheduler is busy.
         sys.setswitchinterval(SWITCH_SECONDS)
         _device_check(options["device"])
-        metrics_serve(settings.ENVIRONMENT.metrics_port)
+        try:
+            metrics_serve(settings.ENVIRONMENT.metrics_port)
+        except MetricsPortUnusable as error:
+            raise CommandError(str(error)) from error
         asyncio.run(self._run(options["worker_id"], lanes, options["device"]))
 
     async def _run(self, worker_id: str, lanes: int, device: str) -> None:

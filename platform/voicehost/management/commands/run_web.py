@@ -7,8 +7,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from monitoring.exporter import metrics_serve
+from monitoring.exporter import MetricsPortUnusable, metrics_serve
 from voicehost.server.config import WebConfig
+from voicehost.server.listener import AddressUnusable, listener_open
 
 
 class Command(BaseCommand):
@@ -29,15 +30,13 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Serve."""
         try:
-            config = WebConfig(
-                host=options["host"],
-                port=options["port"],
-                fd=options["fd"],
-                grace_seconds=settings.ENVIRONMENT.grace_seconds,
-            )
-        except ValueError as error:
+            metrics_serve(settings.ENVIRONMENT.metrics_port)
+            fd = options["fd"]
+            if fd is None:
+                fd = listener_open(options["host"], options["port"]).detach()
+            config = WebConfig(fd=fd, grace_seconds=settings.ENVIRONMENT.grace_seconds)
+        except (MetricsPortUnusable, AddressUnusable, ValueError) as error:
             raise CommandError(str(error)) from error
-        metrics_serve(settings.ENVIRONMENT.metrics_port)
         run = _run_uvicorn if options["server"] == "uvicorn" else _run_daphne
         try:
             run(config)
@@ -46,9 +45,6 @@ class Command(BaseCommand):
 
 
 def _run_daphne(config: WebConfig) -> None:
-    # Before anything of Django's that might import a reactor.
-    from twisted.internet.error import CannotListenError
-
     from tts.runtime import runtime_cut, runtime_drain, runtime_get, runtime_stop
     from voicehost.asgi import application
     from voicehost.server.server import WebServer
@@ -61,10 +57,7 @@ def _run_daphne(config: WebConfig) -> None:
         on_cut=runtime_cut,
         on_stop=runtime_stop,
     )
-    try:
-        server.run()
-    except CannotListenError as error:
-        raise CommandError(f"cannot listen: {error}") from error
+    server.run()
 
 
 def _run_uvicorn(config: WebConfig) -> None:
@@ -75,7 +68,6 @@ def _run_uvicorn(config: WebConfig) -> None:
     from tts.runtime import runtime_cut, runtime_drain
     from voicehost.asgi import application
 
-    # Handed over, not named by number: uvicorn closes it when it stops listening.
-    inherited = None if config.fd is None else [socket.socket(fileno=config.fd)]
     server = DrainingServer(application, config, on_drain=runtime_drain, on_cut=runtime_cut)
-    server.run(sockets=inherited)
+    # Handed over, not named by number: uvicorn closes it when it stops listening.
+    server.run(sockets=[socket.socket(fileno=config.fd)])
