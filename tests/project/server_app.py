@@ -1,8 +1,8 @@
 """A web server with misbehaving applications, run as a process of its own by the tests.
 
-Arguments: stall seconds, grace seconds, an inherited socket's descriptor or -1, and
-"speech" to serve the speech endpoint on a fake platform, too. It prints its address
-as its first line.
+Arguments: stall seconds, grace seconds, an inherited socket's descriptor or -1,
+"speech" to serve the speech endpoint on a fake platform, too, and "uvicorn" for that
+server in place of our own. It prints its address as its first line.
 """
 
 import asyncio
@@ -10,17 +10,19 @@ import json
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from socket import socket as socket_of
 from typing import Any
 
 from voicehost.logs import logging_config
 from voicehost.server.config import WebConfig
 from voicehost.server.listener import listener_open
-from voicehost.server.server import WebServer
 
 BLOCK = b"x" * 10_000
 LARGE = 5_000_000
 REQUEST_SECONDS = 2.0
+MAX_BODY = 1_000_000
 state: dict[str, Any] = {"sent": 0, "events": []}
 platform: Any = None
 speech: Any = None
@@ -46,7 +48,9 @@ def speech_prepare() -> None:
 
 
 async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    if scope["type"] == "websocket" and scope["path"] == "/denied":
+    if scope["type"] == "lifespan":
+        await lifespan(receive, send)
+    elif scope["type"] == "websocket" and scope["path"] == "/denied":
         await deny(scope, receive, send)
     elif scope["type"] == "websocket":
         await socket(receive, send)
@@ -56,10 +60,26 @@ async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
         await http(scope["path"], receive, send)
 
 
+async def lifespan(receive: Any, send: Any) -> None:
+    """What uvicorn tells, and Daphne does not."""
+    await receive()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await send({"type": "lifespan.shutdown.complete"})
+
+
 async def http(path: str, receive: Any, send: Any) -> None:
     if path == "/silent":
         return
-    length = len((await receive())["body"])
+    length = 0
+    # uvicorn gives a body in parts.
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        length += len(message["body"])
+        more = message.get("more_body", False)
     await send({"type": "http.response.start", "status": 200, "headers": []})
     if path == "/flood":
         await flood({"type": "http.response.body", "body": BLOCK, "more_body": True}, receive, send)
@@ -86,12 +106,12 @@ async def http(path: str, receive: Any, send: Any) -> None:
 async def flood(message: dict[str, Any], receive: Any, send: Any) -> None:
     state["sent"] = 0
     gone = asyncio.ensure_future(receive())
-    try:
+    # Daphne says that it waited too long, uvicorn that the client is gone.
+    with suppress(OSError):
         while not gone.done():
             await send(message)
             state["sent"] += len(BLOCK)
-    except TimeoutError:
-        state["events"].append("stalled")
+    state["events"].append("flood ended")
 
 
 async def deny(scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -144,26 +164,44 @@ def spoken() -> dict[str, Any]:
     }
 
 
+def drained() -> None:
+    state["events"].append("drain")
+
+
+def announce(port: int) -> None:
+    sys.stdout.write(f"http://127.0.0.1:{port}\n")
+    sys.stdout.flush()
+
+
+def daphne_run(config: WebConfig, port: int) -> None:
+    from voicehost.server.server import WebServer
+
+    async def started() -> None:
+        announce(port)
+
+    WebServer(application, config, on_start=started, on_drain=drained).run()
+
+
+def uvicorn_run(config: WebConfig, port: int) -> None:
+    from voicehost.server.draining import DrainingServer
+
+    server = DrainingServer(application, config, on_drain=drained, on_cut=lambda: None)
+    announce(port)
+    server.run(sockets=[socket_of(fileno=config.fd)])
+
+
 if __name__ == "__main__":
     logging_config(level="INFO", json=False)
     fd = int(sys.argv[3])
     if "speech" in sys.argv:
         speech_prepare()
-    server = WebServer(
-        application,
-        WebConfig(
-            fd=fd if fd >= 0 else listener_open("127.0.0.1", 0).detach(),
-            stall_seconds=float(sys.argv[1]),
-            grace_seconds=float(sys.argv[2]),
-            max_body=1_000_000,
-            request_seconds=REQUEST_SECONDS,
-        ),
-        on_start=lambda: announce(),
-        on_drain=lambda: state["events"].append("drain"),
+    listening = socket_of(fileno=fd) if fd >= 0 else listener_open("127.0.0.1", 0)
+    port = listening.getsockname()[1]
+    limits = WebConfig(
+        fd=listening.detach(),
+        stall_seconds=float(sys.argv[1]),
+        grace_seconds=float(sys.argv[2]),
+        max_body=MAX_BODY,
+        request_seconds=REQUEST_SECONDS,
     )
-
-    async def announce() -> None:
-        sys.stdout.write(server.addresses[0] + "\n")
-        sys.stdout.flush()
-
-    server.run()
+    (uvicorn_run if "uvicorn" in sys.argv else daphne_run)(limits, port)

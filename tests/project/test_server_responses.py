@@ -50,22 +50,6 @@ def test_application_that_answers_nothing_is_an_error(server: Server) -> None:
     assert httpx.get(f"{server.url}/silent", timeout=0.9).status_code == 500
 
 
-def test_announced_body_that_is_too_long_is_refused_unread(server: Server) -> None:
-    with server.connect() as client:
-        client.sendall(b"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 99999999\r\n\r\n")
-        answer = read_all(client)
-    assert answer.startswith(b"HTTP/1.1 413 ")
-    assert b'"code": "body_too_large"' in answer
-
-
-def test_chunked_body_that_is_too_long_is_refused(server: Server) -> None:
-    with server.connect() as client:
-        client.sendall(b"POST / HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n")
-        for _ in range(11):
-            client.sendall(b"186a0\r\n" + b"x" * 100_000 + b"\r\n")
-        assert client.recv(4_096).startswith(b"HTTP/1.1 413 ")
-
-
 @pytest.mark.parametrize("code", [1000, 1008, 1009, 1011, 1013, 4401])
 def test_websocket_close_codes(server: Server, code: int) -> None:
     with websockets.sync.client.connect(f"ws://{server.host}:{server.port}/ws") as client:

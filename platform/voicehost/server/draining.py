@@ -1,9 +1,10 @@
-"""uvicorn, with the orderly stop of our own server."""
+"""uvicorn, with the orderly stop and the limits of our own server."""
 
 import asyncio
 import signal
 import socket
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -12,6 +13,7 @@ import uvicorn
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from voicehost.server.config import WebConfig
+from voicehost.server.limited import LimitedRequests, LimitedSocket
 
 log = structlog.get_logger(__name__)
 
@@ -37,16 +39,20 @@ class DrainingServer(uvicorn.Server):
         on_drain: Callable[[], None],
         on_cut: Callable[[], None],
     ) -> None:
+        # Called as classes are, with uvicorn's own arguments.
+        requests: Any = partial(LimitedRequests, limits=config)
+        sockets: Any = partial(LimitedSocket, limits=config)
         super().__init__(
             uvicorn.Config(
                 application,
+                http=requests,
                 lifespan="on",
                 log_config=None,
                 # Its lines about sockets hold the whole address, and with it a token.
                 log_level="warning",
                 access_log=False,
                 server_header=False,
-                ws=WebSocketsSansIOProtocol,
+                ws=sockets,
                 ws_max_size=config.max_message,
                 ws_max_queue=config.max_waiting,
                 timeout_keep_alive=int(config.idle_seconds),

@@ -1,7 +1,5 @@
 """HTTP connections: bounded bodies, senders that wait, responses that end or visibly break."""
 
-import json
-import socket
 from typing import TYPE_CHECKING, Any
 
 from daphne.http_protocol import HTTPFactory, WebRequest
@@ -10,11 +8,11 @@ from twisted.python.failure import Failure
 from twisted.web.http import HTTPChannel
 
 from voicehost.server.flow import TransportFlow
+from voicehost.server.refusal import too_large, too_slow
+from voicehost.server.socket_options import socket_set_up
 
 if TYPE_CHECKING:
     from voicehost.server.server import WebServer
-
-_HEAD = b"HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Type: application/json\r\n"
 
 
 class WebChannel(HTTPChannel):
@@ -32,7 +30,8 @@ class WebChannel(HTTPChannel):
         """Set the socket up, and be counted."""
         super().connectionMade()  # type: ignore[no-untyped-call]
         self.factory.channels.add(self)
-        socket_set_up(self.transport, self.factory.server)
+        transport: Any = self.transport
+        socket_set_up(transport.socket, self.factory.server.config)
 
     def dataReceived(self, data: bytes) -> None:
         """Take bytes; the first of a request starts its time."""
@@ -40,7 +39,7 @@ class WebChannel(HTTPChannel):
         if self._deadline is None and not self._handlingRequest:
             seconds = self.factory.server.config.request_seconds
             self._deadline = self.callLater(  # type: ignore[no-untyped-call]
-                seconds, self._too_slow
+                seconds, self.timeoutConnection
             )
         super().dataReceived(data)  # type: ignore[no-untyped-call]
 
@@ -60,9 +59,15 @@ class WebChannel(HTTPChannel):
             self._deadline.cancel()
             self._deadline = None
 
-    def _too_slow(self) -> None:
-        self._deadline = None
-        self.forceAbortClient()  # type: ignore[no-untyped-call]
+    def timeoutConnection(self) -> None:
+        """A request is not whole in time, or nothing comes: end the connection."""
+        if self._deadline is not None:
+            # Where the time itself is over, there is no call left to cancel.
+            if self._deadline.active():
+                self._deadline.cancel()
+            self._deadline = None
+            self.write(too_slow(self.factory.server.config))  # type: ignore[no-untyped-call]
+        super().timeoutConnection()  # type: ignore[no-untyped-call]
 
     @property
     def live(self) -> bool:
@@ -114,16 +119,7 @@ class SpeechRequest(WebRequest):  # type: ignore[misc]
 
     def _refuse(self) -> None:
         self._refused = True
-        limit = self.server.config.max_body
-        error = {
-            "message": f"The body is larger than {limit:,} bytes.",
-            "type": "invalid_request_error",
-            "param": None,
-            "code": "body_too_large",
-        }
-        body = json.dumps({"error": error}).encode()
-        length = b"Content-Length: %d\r\n\r\n" % len(body)
-        self.channel.write(_HEAD + length + body)
+        self.channel.write(too_large(self.server.config))
         self.channel.loseConnection()
 
     # -- the response ------------------------------------------------------------
@@ -211,15 +207,3 @@ class WebFactory(HTTPFactory):  # type: ignore[misc]
         """End each connection once what it was asked is answered."""
         for channel in self.live():
             channel.end_when_answered()
-
-
-def socket_set_up(transport: Any, server: "WebServer") -> None:
-    """Bound the kernel's share of unsent output, and notice peers that are gone."""
-    handle = transport.socket
-    handle.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, server.config.send_buffer)
-    handle.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    option = getattr(socket, "TCP_USER_TIMEOUT", None)
-    if option is not None and handle.family in {socket.AF_INET, socket.AF_INET6}:
-        # Also ends what stays unread after its response is over (tcp(7)).
-        milliseconds = int(2 * server.config.stall_seconds * 1000)
-        handle.setsockopt(socket.IPPROTO_TCP, option, milliseconds)
