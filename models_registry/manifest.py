@@ -17,7 +17,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 _ENGINE = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 _SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,127}")
-_LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
+LANGUAGE_TAG = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 SAMPLE_RATES = range(8_000, 192_001)
 
 
@@ -90,7 +90,7 @@ class Manifest:
         _check(self.languages, "languages", "at least one language")
         for language in self.languages:
             _check(
-                _LANGUAGE.fullmatch(language),
+                LANGUAGE_TAG.fullmatch(language),
                 "languages",
                 f"tags like 'en', not {clipped(language)}",
             )

@@ -23,7 +23,6 @@ TenantError
 └── LimiterUnavailable        503, the limits or the configuration cannot be read now
 """
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from django.core.exceptions import ValidationError
@@ -57,17 +56,6 @@ class TenantError(Exception):
         self.retry_after = retry_after
         self.rate_headers = dict(rate_headers or {})
 
-    def headers(self) -> dict[str, str]:
-        """Response headers, names in lower case: retry advice and rate limits."""
-        headers = dict(self.rate_headers)
-        if self.retry_after is not None:
-            # Rounded up, or a client that waits exactly so long is refused again.
-            headers["retry-after"] = str(max(1, math.ceil(self.retry_after)))
-            headers["retry-after-ms"] = str(max(1, math.ceil(self.retry_after * 1000)))
-        if self.should_retry is not None:
-            headers["x-should-retry"] = str(self.should_retry).lower()
-        return headers
-
 
 class AuthenticationError(TenantError):
     """The caller is not known; messages say nothing about anyone else's keys."""
@@ -79,10 +67,6 @@ class AuthenticationError(TenantError):
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message or self.text)
-
-    def headers(self) -> dict[str, str]:
-        """As the base, with the scheme that RFC 9110 (11.6.1) requires of a 401."""
-        return {**super().headers(), "www-authenticate": "Bearer"}
 
 
 class KeyMissing(AuthenticationError):

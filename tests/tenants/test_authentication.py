@@ -68,7 +68,6 @@ async def test_what_is_no_key_is_refused(
         await principal_authenticate(sent, cache=cache, now=NOW)
     assert (caught.value.status, caught.value.code) == (401, "invalid_api_key")
     assert caught.value.type == "authentication_error"
-    assert caught.value.headers() == {"www-authenticate": "Bearer"}
     assert not sent or len(sent) < 12 or sent not in caught.value.message
 
 
@@ -187,7 +186,7 @@ async def test_without_redis_nobody_is_let_in_on_stale_grounds(
     with pytest.raises(LimiterUnavailable) as caught:
         await principal_authenticate(secret, cache=ConfigCache(read_epoch=down), now=NOW)
     assert caught.value.status == 503
-    assert caught.value.headers()["retry-after"] == "1"
+    assert caught.value.retry_after == 1.0
 
 
 async def test_tenants_do_not_see_each_other(seeded: None, cache: ConfigCache) -> None:

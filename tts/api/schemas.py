@@ -1,14 +1,14 @@
 """What the API answers, beside audio."""
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from ninja import Schema
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, model_validator
+from pydantic import ConfigDict, Field, StrictInt
 
 from tts.engines.chattts.voice import MAX_TRANSCRIPT
 from tts.models import GAIN_LIMIT_DB, VoiceOrigin
 from tts.services.voice_material import MAX_SEED
+from tts.speech.nulls import NullIsAbsent
 
 
 class ErrorDetail(Schema):
@@ -98,7 +98,7 @@ class VoiceNames(Schema):
     voices: list[str]
 
 
-class VoiceCreate(BaseModel):
+class VoiceCreate(NullIsAbsent):
     """A voice to be made, from exactly one of `seed`, `embedding` and `sample`.
 
     A `recording` comes as a file in a form instead. `null` is the same as absent.
@@ -138,13 +138,6 @@ class VoiceCreate(BaseModel):
     preview_text: str = Field(
         default="", max_length=1_000, description="What a preview of the voice says."
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _null_is_absent(cls, data: Any) -> Any:
-        if isinstance(data, Mapping):
-            return {name: value for name, value in data.items() if value is not None}
-        return data
 
 
 class VoiceDeleted(Schema):

@@ -7,12 +7,10 @@ from coordination.clipping import clipped
 from tts.consumers.credentials import SocketCredentials
 from tts.consumers.dialogue import Dialogue
 from tts.consumers.protocol import CloseCode, message_encode
+from tts.denial import DENIAL
 from tts.speech.errors import PathNotFound
 from tts.speech.problem import problem_of
 from tts.speech.service import request_id_new
-
-# ASGI's extension "WebSocket Denial Response": an HTTP answer in place of the handshake's.
-DENIAL = "websocket.http.response"
 
 
 async def socket_missing(scope: Any, receive: Any, send: Any) -> None:

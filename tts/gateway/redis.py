@@ -143,11 +143,6 @@ class RedisGateway:
         """The workers that are alive, by id, as of the last look."""
         return self._placement.workers if self._connected else {}
 
-    @property
-    def open_requests(self) -> int:
-        """How many requests are under way through this gateway."""
-        return len(self._streams)
-
     # Carrier
 
     def place(self, request: SpeechRequest, tried: Collection[WorkerRef]) -> WorkerRef:

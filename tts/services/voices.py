@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from coordination.epoch import epoch_bump
+from models_registry.manifest import LANGUAGE_TAG
 from tts.errors import VoiceInvalid
 from tts.models import REAL_PEOPLE, Voice, VoiceOrigin
 from tts.voice_catalogue import VoiceSeed
@@ -20,7 +21,6 @@ from tts.voice_mix import NAME_PATTERN
 MAX_PAYLOAD_BYTES = 64 * 1024
 MAX_ALIASES = 32
 _NAME = re.compile(NAME_PATTERN)
-_LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ def _check_texts(draft: VoiceDraft) -> None:
 
 
 def _check_lists(draft: VoiceDraft) -> None:
-    if not draft.languages or not all(_LANGUAGE.fullmatch(item) for item in draft.languages):
+    if not draft.languages or not all(LANGUAGE_TAG.fullmatch(item) for item in draft.languages):
         raise VoiceInvalid(
             "languages: expected at least one tag such as 'en' or 'zh'", param="languages"
         )

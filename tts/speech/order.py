@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
 
 from tts.audio.format import DEFAULT_RATE, AudioFormat
 from tts.speech.errors import InvalidBody, InvalidParameter, MissingParameter, SpeechError
+from tts.speech.nulls import NullIsAbsent
 from tts.speech.surrogates import surrogate_find
 
 DEFAULT_SPEED = 1.0
@@ -65,7 +66,7 @@ class VoiceReference(BaseModel):
     id: Name = Field(description="The voice's id.", examples=["af_heart"])
 
 
-class SpeechParameters(BaseModel):
+class SpeechParameters(NullIsAbsent):
     """The parameters but for the text; `null` is the same as absent, unknown ones are ignored."""
 
     model_config = ConfigDict(strict=True, allow_inf_nan=False, extra="ignore")
@@ -98,13 +99,6 @@ class SpeechParameters(BaseModel):
         description="realtime, standard or hq, up to what the key allows.",
         examples=["realtime"],
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _null_is_absent(cls, data: Any) -> Any:
-        if isinstance(data, Mapping):
-            return {name: value for name, value in data.items() if value is not None}
-        return data
 
 
 class SpeechBody(SpeechParameters):

@@ -16,9 +16,10 @@ from twisted.internet import reactor as _reactor
 from twisted.logger import ILogObserver, LogEvent, globalLogBeginner
 from zope.interface import implementer
 
+from tts.denial import DENIAL
 from voicehost.server.config import WebConfig
 from voicehost.server.http import SpeechRequest, WebFactory
-from voicehost.server.websocket import DENIAL, SpeechSocketFactory, SpeechWebSocket
+from voicehost.server.websocket import SpeechSocketFactory, SpeechWebSocket
 
 log = structlog.get_logger(__name__)
 reactor: Any = _reactor

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from autobahn.websocket.types import ConnectionDeny
 from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol
 
+from tts.denial import DENIAL
 from voicehost.server.flow import TransportFlow
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ _MAX_REASON = 123
 # What a client sent before it saw our close frame must be read first: closing a connection with
 # unread bytes resets it, and the reset may overtake the code that says why.
 _CLOSE_SECONDS = 5.0
-# ASGI's extension "WebSocket Denial Response", of which Daphne knows nothing.
-DENIAL = "websocket.http.response"
 
 
 class SpeechWebSocket(WebSocketProtocol):  # type: ignore[misc]

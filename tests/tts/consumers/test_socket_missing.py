@@ -13,7 +13,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from tests.redis_server import eventually
-from tts.consumers.missing import DENIAL, socket_missing
+from tts.consumers.missing import socket_missing
+from tts.denial import DENIAL
 
 PATH = "/v1/audio/speak"
 
