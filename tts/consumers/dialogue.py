@@ -28,6 +28,7 @@ from tts.consumers.protocol import (
     message_encode,
 )
 from tts.consumers.settings import SessionSettings, SocketLimits
+from tts.consumers.violations import Violations
 from tts.engine.event import FinishReason
 from tts.speech.errors import BufferFull, ContextEnded, TooManyContexts
 from tts.speech.problem import Problem
@@ -71,7 +72,7 @@ class Dialogue:
             AudioTransport.BASE64: asyncio.Semaphore(limits.parallel_contexts),
         }
         self._cancelling = asyncio.Lock()
-        self._errors = 0
+        self._violations = Violations(limits.errors)
 
     @property
     def speaking(self) -> bool:
@@ -110,6 +111,8 @@ class Dialogue:
                 event_id=message.event_id,
                 context_id=getattr(message, "context_id", None),
             )
+        else:
+            self._violations.taken()
 
     async def finish(self) -> None:
         """End every context and wait until what came is spoken."""
@@ -263,10 +266,9 @@ class Dialogue:
         context_id: str | None = None,
         fatal: bool = False,
     ) -> None:
-        """Say what went wrong; too many errors, or a key that lost its validity, end the socket."""
+        """Say what went wrong; too many violations or a key no longer good end the socket."""
         unauthorized = problem.status == 401
-        self._errors += 1
-        too_many = self._errors >= self._limits.errors
+        too_many = self._violations.refused(problem.code)
         self._outbox.post(
             message_encode(
                 "error",

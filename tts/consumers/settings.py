@@ -36,7 +36,8 @@ class SocketLimits:
 
     `buffer_characters`: text of one context that may wait to be spoken.
     `contexts`: contexts that may be open at once; with base64 audio,
-    `parallel_contexts` of them speak at the same time, else one.
+    `parallel_contexts` of them speak at the same time, else one. `errors`: refusals of its
+    own making (see `violations`) that end it; each message that is taken makes up for one.
     """
 
     message_bytes: int = 65_536

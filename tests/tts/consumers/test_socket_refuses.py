@@ -217,14 +217,6 @@ async def test_an_oversized_message_is_closed_1009(speech_platform: Platform) ->
         assert await client.close_code() == 1009
 
 
-async def test_too_many_errors_are_closed_1008(speech_platform: Platform) -> None:
-    async with connected(speech_platform, limits=SocketLimits(errors=3)) as client:
-        for _ in range(3):
-            await client.send_raw(text_data="{")
-        await client.until("session.closing", reason="too_many_errors")
-        assert await client.close_code() == 1008
-
-
 async def test_a_full_buffer_refuses_the_text_and_keeps_the_context(
     speech_platform: Platform,
 ) -> None:
