@@ -35,6 +35,20 @@ COST_MS = 150.0
 
 
 @dataclass
+class Heard:
+    """What came over a socket until its close, and how long after the signal that was."""
+
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    audio: int = 0
+    close: int = 0
+    seconds: float = 0.0
+
+    def only(self, kind: str) -> dict[str, Any]:
+        (message,) = [message for message in self.messages if message["type"] == kind]
+        return message
+
+
+@dataclass
 class Stop:
     """What clients of a web process saw from its SIGTERM on."""
 
@@ -44,8 +58,9 @@ class Stop:
     idle_end: bytes = b"?"
     short_bytes: int = 0
     long_broken: bool = False
-    socket_messages: list[dict[str, Any]] = field(default_factory=list)
-    socket_close: int = 0
+    idle_socket: "Heard" = field(default_factory=lambda: Heard())
+    short_socket: "Heard" = field(default_factory=lambda: Heard())
+    long_socket: "Heard" = field(default_factory=lambda: Heard())
     seconds: float = 0.0
     log: str = ""
 
@@ -90,7 +105,9 @@ def stop(
 def _stop_in_mid_speech(platform: Platform, stop: Stop) -> None:
     (web,) = platform.processes("run_web")
     with (
-        _socket_speaking(platform) as speaking,
+        _socket(platform) as idle_socket,
+        _socket_speaking(platform, SHORT_TEXT) as short_socket,
+        _socket_speaking(platform, LONG_TEXT) as long_socket,
         _connection(platform) as idle,
         _half_sent(platform, "POST", "/v1/audio/speech", speech_body("long", "late")) as late,
         _half_sent(platform, "GET", "/readyz", b"{}") as readiness,
@@ -104,8 +121,11 @@ def _stop_in_mid_speech(platform: Platform, stop: Stop) -> None:
         until(lambda: "web_stopping" in (platform.var_dir / "serve.log").read_text())
         stop.late, stop.readiness = late.answer(), readiness.answer()
         stop.idle_end = idle.recv(1)
+        _listen_to_the_end(idle_socket, stop.idle_socket, began)
+        _say(short_socket, "input_text.append", text="late", context_id="late", event_id="e1")
         stop.short_bytes = len(heard[0]) + len(responses[0].read())
-        _listen_to_the_end(speaking, stop)
+        _listen_to_the_end(short_socket, stop.short_socket, began)
+        _listen_to_the_end(long_socket, stop.long_socket, began)
         try:
             responses[1].read()
         except (http.client.IncompleteRead, ConnectionError):
@@ -122,11 +142,33 @@ def test_streams_over_http_finish(stop: Stop) -> None:
 
 
 def test_sockets_finish_what_they_speak_and_say_why_they_close(stop: Stop) -> None:
-    kinds = [message["type"] for message in stop.socket_messages]
-    done = stop.socket_messages[kinds.index("speech.done")]
-    assert done["reason"] == "completed"
-    assert stop.socket_messages[-1] == {"type": "session.closing", "reason": "server_stopping"}
-    assert stop.socket_close == 1001
+    heard = stop.short_socket
+    assert heard.only("speech.done")["reason"] == "completed"
+    assert heard.audio / 2 / RATE == pytest.approx(len(SHORT_TEXT) * CHARACTER_SECONDS, abs=0.5)
+    assert heard.messages[-1] == {"type": "session.closing", "reason": "server_stopping"}
+    assert heard.close == 1001
+
+
+def test_sockets_refuse_what_is_new(stop: Stop) -> None:
+    error = stop.short_socket.only("error")
+    assert (error["error"]["code"], error["event_id"]) == ("server_stopping", "e1")
+    assert (error["context_id"], error["fatal"]) == ("late", False)
+
+
+def test_an_idle_socket_is_closed_at_once(stop: Stop) -> None:
+    assert [message["type"] for message in stop.idle_socket.messages][-1] == "session.closing"
+    assert stop.idle_socket.close == 1001
+    assert stop.idle_socket.seconds < GRACE_SECONDS / 2
+
+
+def test_a_socket_that_speaks_beyond_the_grace_is_told_so(stop: Stop) -> None:
+    heard = stop.long_socket
+    error, done, closing = heard.messages[-3:]
+    assert (error["error"]["code"], error["fatal"]) == ("server_stopping", True)
+    assert (done["type"], done["reason"]) == ("speech.done", "error")
+    assert closing == {"type": "session.closing", "reason": "server_stopping"}
+    assert heard.close == 1001
+    assert heard.seconds > GRACE_SECONDS - 0.5
 
 
 def test_what_arrives_later_is_refused(stop: Stop) -> None:
@@ -199,30 +241,40 @@ def _half_sent(platform: Platform, method: str, path: str, body: bytes) -> Itera
 
 
 @contextmanager
-def _socket_speaking(platform: Platform) -> Iterator[ClientConnection]:
-    """A WebSocket on which speech has begun."""
+def _socket(platform: Platform) -> Iterator[ClientConnection]:
     with connect(
         f"ws://{platform.host}:{platform.port}/v1/audio/speech/stream",
         subprotocols=[Subprotocol("tts.v1")],
         additional_headers={"Authorization": f"Bearer {platform.key}"},
         open_timeout=30,
     ) as connection:
-        for message in (
-            {"type": "session.update", "model": "long"},
-            {"type": "input_text.append", "text": SHORT_TEXT},
-            {"type": "input_text.end"},
-        ):
-            connection.send(json.dumps(message))
-        while not isinstance(connection.recv(timeout=30), bytes):
+        yield connection
+
+
+@contextmanager
+def _socket_speaking(platform: Platform, text: str) -> Iterator[ClientConnection]:
+    """A WebSocket on which speech has begun; no audio of it has been read."""
+    with _socket(platform) as connection:
+        _say(connection, "session.update", model="long")
+        _say(connection, "input_text.append", text=text)
+        _say(connection, "input_text.end")
+        while json.loads(connection.recv(timeout=30))["type"] != "speech.started":
             pass
         yield connection
 
 
-def _listen_to_the_end(connection: ClientConnection, stop: Stop) -> None:
+def _say(connection: ClientConnection, kind: str, **fields: Any) -> None:
+    connection.send(json.dumps({"type": kind, **fields}))
+
+
+def _listen_to_the_end(connection: ClientConnection, heard: Heard, began: float) -> None:
     try:
         while True:
             frame = connection.recv(timeout=30)
             if isinstance(frame, str):
-                stop.socket_messages.append(json.loads(frame))
+                heard.messages.append(json.loads(frame))
+            else:
+                heard.audio += len(frame)
     except ConnectionClosed as closed:
-        stop.socket_close = closed.rcvd.code if closed.rcvd else 0
+        heard.close = closed.rcvd.code if closed.rcvd else 0
+        heard.seconds = time.monotonic() - began

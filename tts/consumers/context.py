@@ -18,7 +18,6 @@ from tts.engine.event import AudioChunk, FinishReason, SpeechFinished, SpeechQue
 from tts.speech.encoding import SpeechEncoder
 from tts.speech.flush import FlushReached
 from tts.speech.order import SpeechOrder
-from tts.speech.problem import Problem
 from tts.speech.service import SpeechService
 from tts.speech.session import SpeechSession
 from tts.speech.text import TextPiece
@@ -40,8 +39,8 @@ class ContextSettings:
 class SpeechContext:
     """Speaks the text of one context, from its first piece to its end.
 
-    The socket calls `append`, `flush`, `end`, `mute`, `break_off` and `played`,
-    which never wait; `run` does the work in a task of its own. A context to
+    The socket calls `append`, `flush`, `end`, `hurry`, `mute`, `break_off`, `fail` and
+    `played`, which never wait; `run` does the work in a task of its own. A context to
     which nothing comes for `idle_seconds` after all is spoken ends by itself: it
     holds a slot of the tenant and a lease on its version. `caller` says for whom,
     when the context's turn has come; it raises what refuses. `over` is called
@@ -73,6 +72,7 @@ class SpeechContext:
         self._inbox = TextInbox(
             settings.buffer_characters, settings.max_buffer_delay, self._tell_delayed
         )
+        self._patience = settings.idle_seconds
         self._session: SpeechSession | None = None
         self._delivery = Delivery()
         self._flushed_samples = 0
@@ -93,6 +93,11 @@ class SpeechContext:
         """Whether no more text is taken."""
         return self._inbox.ended
 
+    @property
+    def begun(self) -> bool:
+        """Whether its turn has come."""
+        return self._session is not None
+
     def append(self, text: str) -> bool:
         """Take more text; False when the buffer has no room for it."""
         return self._inbox.append(text)
@@ -104,6 +109,11 @@ class SpeechContext:
     def end(self, event_id: str | None = None) -> None:
         """No more text."""
         self._inbox.end(event_id)
+
+    def hurry(self) -> None:
+        """End by itself as soon as all is spoken and nothing has come for `max_buffer_delay`."""
+        self._patience = min(self._patience, self._settings.max_buffer_delay)
+        self._inbox.hurry(self._patience)
 
     def mute(self) -> None:
         """From now on nothing of this context is sent."""
@@ -118,6 +128,18 @@ class SpeechContext:
         spoken = self._session.break_off(cause) if self._session is not None else 0
         return {"audio_sent_ms": self._delivery.sent_ms, "chars_spoken": spoken}
 
+    def fail(self, error: Exception, *, fatal: bool = False) -> None:
+        """Say what ended it, and nothing after that; `fatal` when the socket ends with it."""
+        problem = problem_logged(error, "context_failed")
+        self._post("error", **problem.envelope(), retry_after=problem.retry_after, fatal=fatal)
+        if self._session is not None:
+            self._done(self._session, FinishReason.ERROR)
+        else:
+            self._over(self)
+            self._post("speech.done", event_id=self._inbox.event_id,
+                       reason=FinishReason.ERROR.value, usage={"characters": 0})  # fmt: skip
+        self.mute()
+
     async def played(self, milliseconds: float) -> None:
         """The listener has heard this much: it becomes the stream's credit."""
         await self._delivery.played(milliseconds)
@@ -130,7 +152,7 @@ class SpeechContext:
             async with self._turns:
                 await self._speak()
         except Exception as error:  # noqa: BLE001 - every failure is said to the client
-            self._fail(problem_logged(error, "context_failed"))
+            self.fail(error)
 
     async def _speak(self) -> None:
         session = self._service.session(
@@ -174,11 +196,11 @@ class SpeechContext:
         """The next piece; None at the end, also when nothing came for too long."""
         while True:
             try:
-                return await self._inbox.next(self._settings.idle_seconds)
+                return await self._inbox.next(self._patience)
             except TimeoutError:
                 if self._spoken:
                     self.end()
-                    idle = f"No text came for {self._settings.idle_seconds:g} s"
+                    idle = f"No text came for {self._patience:g} s"
                     self._warn("context_idle", f"{idle}: the context has been ended.")
                     return None
 
@@ -253,15 +275,6 @@ class SpeechContext:
                 "audio_ms": self._delivery.sent_ms,
             },
         )
-
-    def _fail(self, problem: Problem) -> None:
-        self._post("error", **problem.envelope(), retry_after=problem.retry_after, fatal=False)
-        if self._session is not None:
-            self._done(self._session, FinishReason.ERROR)
-            return
-        self._over(self)
-        self._post("speech.done", event_id=self._inbox.event_id, reason=FinishReason.ERROR.value,
-                   usage={"characters": 0})  # fmt: skip
 
     def _tell_delayed(self) -> None:
         delay = self._settings.max_buffer_delay * 1000

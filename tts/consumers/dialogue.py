@@ -1,6 +1,5 @@
 """What is said on one socket: its settings, its contexts, the answers to its messages."""
 
-import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -8,12 +7,11 @@ from typing import Any
 from tenants.choices import Scope
 from tenants.principal import Principal
 from tts.consumers.base import problem_logged
-from tts.consumers.context import ContextSettings, SpeechContext
+from tts.consumers.contexts import OpenContexts
 from tts.consumers.inbox import FlushAsked
 from tts.consumers.outbox import Outbox, OutboxFull
 from tts.consumers.protocol import (
     AnyClientMessage,
-    AudioTransport,
     CloseCode,
     ContextCancel,
     Ping,
@@ -30,10 +28,9 @@ from tts.consumers.protocol import (
 from tts.consumers.settings import SessionSettings, SocketLimits
 from tts.consumers.violations import Violations
 from tts.engine.event import FinishReason
-from tts.speech.errors import BufferFull, ContextEnded, TooManyContexts
+from tts.speech.errors import BufferFull
 from tts.speech.problem import Problem
 from tts.speech.service import SpeechService
-from tts.speech.session import SETTLE_SECONDS
 
 Close = Callable[[CloseCode, str], None]
 
@@ -41,8 +38,10 @@ Close = Callable[[CloseCode, str], None]
 class Dialogue:
     """Handles messages one by one; none waits for audio, since contexts speak in their own tasks.
 
-    `close` is told when the socket has to end. While `closing`, what runs is
-    finished: positions, cancels and pings still count, nothing new begins.
+    `close` is told when the socket has to end. Once the client wants to close, what runs
+    is finished: positions, cancels and pings still count, nothing new begins. When the
+    server stops (`drain`), contexts that speak take text until their end, and nothing new
+    begins either, which clients are told.
 
     The key is looked at again with every piece of text, and once more when a context
     begins to speak: one that was revoked, or has lost its scope, gets no more text in,
@@ -59,25 +58,25 @@ class Dialogue:
         close: Close,
     ) -> None:
         self.settings = SessionSettings()
-        self.closing = False
         self._service = service
         self._admitted = principal
         self._outbox = outbox
         self._limits = limits
         self._close = close
-        self._contexts: dict[str, SpeechContext] = {}
-        self._tasks: dict[asyncio.Task[None], SpeechContext] = {}
-        self._turns = {
-            AudioTransport.BINARY: asyncio.Semaphore(1),
-            AudioTransport.BASE64: asyncio.Semaphore(limits.parallel_contexts),
-        }
-        self._cancelling = asyncio.Lock()
+        self._leaving = False
+        self._contexts = OpenContexts(
+            service,
+            self._caller,
+            outbox,
+            limits,
+            overflow=partial(close, CloseCode.OVERLOADED, "client_does_not_read"),
+        )
         self._violations = Violations(limits.errors)
 
     @property
     def speaking(self) -> bool:
         """Whether a context is open."""
-        return bool(self._tasks)
+        return bool(self._contexts)
 
     async def receive(self, text: str) -> None:
         """Handle one text frame; raises OutboxFull only."""
@@ -99,7 +98,7 @@ class Dialogue:
             problem = Problem(400, error.message, code=error.code, param=error.param)
             self.error(problem, event_id=error.event_id)
             return
-        if self.closing and not isinstance(message, PlaybackPosition | ContextCancel | Ping):
+        if self._leaving and not isinstance(message, PlaybackPosition | ContextCancel | Ping):
             return
         try:
             await self._handle(message)
@@ -114,25 +113,25 @@ class Dialogue:
         else:
             self._violations.taken()
 
+    def drain(self) -> None:
+        """The server stops: contexts that speak go on, those that wait to are refused."""
+        self._contexts.drain()
+
+    def cut(self) -> None:
+        """The server waits no longer: tell what is left, and stop it."""
+        self._contexts.cut()
+
     async def finish(self) -> None:
-        """End every context and wait until what came is spoken."""
-        for context in self._contexts.values():
-            if not context.ended:
-                context.end()
-        if self._tasks:
-            await asyncio.wait(set(self._tasks))
-        # A cancel is answered a moment after its contexts have ended.
-        async with self._cancelling:
-            pass
+        """Wait until what runs is spoken."""
+        await self._contexts.finish()
+
+    def break_off(self, cause: str) -> None:
+        """Stop every context now; `cause` is why."""
+        self._contexts.break_off(cause)
 
     async def abandon(self, cause: str = "") -> None:
-        """Stop every context now; `cause` is why, where neither the client nor the server left."""
-        for task, context in self._tasks.items():
-            if cause:
-                context.break_off(cause)
-            context.mute()
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        """Stop every context and wait; `cause` as in `break_off`, empty when somebody left."""
+        await self._contexts.abandon(cause)
 
     # -- messages ----------------------------------------------------------------
 
@@ -147,7 +146,7 @@ class Dialogue:
             case ContextCancel():
                 await self._cancel(message)
             case PlaybackPosition():
-                known = self._contexts.get(message.context_id)
+                known = self._contexts.named(message.context_id)
                 if known is not None:
                     await known.played(message.ms)
             case SessionUpdate():
@@ -156,16 +155,16 @@ class Dialogue:
             case Ping():
                 self._reply("pong", message)
             case SessionClose():
+                self._leaving = True
+                self._contexts.end()
                 self._close(CloseCode.NORMAL, "client_request")
 
     async def _append(self, message: TextAppend) -> None:
         # Also for a context that runs: a key revoked meanwhile gets no more text in.
         await self._caller()
-        context = self._open_context(message.context_id)
+        context = self._contexts.taking(message.context_id)
         if context is None:
-            if len(self._contexts) >= self._limits.contexts:
-                raise TooManyContexts(self._limits.contexts)
-            context = self._begin(message.context_id)
+            context = self._contexts.begin(message.context_id, self.settings)
         if not context.append(message.text):
             raise BufferFull(self._limits.buffer_characters)
 
@@ -177,7 +176,7 @@ class Dialogue:
         return principal
 
     def _flush(self, message: TextFlush) -> None:
-        context = self._open_context(message.context_id)
+        context = self._contexts.taking(message.context_id)
         if context is None:
             # Nothing to speak, or a cancel crossed it on the wire.
             self._reply("flush.done", message, context_id=message.context_id,
@@ -186,72 +185,18 @@ class Dialogue:
             raise BufferFull(self._limits.buffer_characters)
 
     def _end(self, message: TextEnd) -> None:
-        context = self._open_context(message.context_id)
+        context = self._contexts.taking(message.context_id)
         if context is None:
             self._reply("speech.done", message, context_id=message.context_id,
                         reason=FinishReason.COMPLETED.value, usage={"characters": 0})  # fmt: skip
         else:
             context.end(message.event_id)
 
-    def _open_context(self, context_id: str) -> SpeechContext | None:
-        """The context of this name that still takes text; raises ContextEnded after its end."""
-        found = self._contexts.get(context_id)
-        if found is not None and found.ended:
-            raise ContextEnded(context_id)
-        return found
-
-    def _begin(self, context_id: str) -> SpeechContext:
-        settings = ContextSettings(
-            order=self.settings.order(),
-            transport=self.settings.transport,
-            max_buffer_delay=self.settings.max_buffer_delay_ms / 1000,
-            buffer_characters=self._limits.buffer_characters,
-            idle_seconds=self._limits.idle_seconds,
-            split=self.settings.split,
-        )
-        context = SpeechContext(
-            context_id,
-            settings,
-            self._service,
-            self._caller,
-            self._outbox,
-            self._turns[settings.transport],
-            over=self._over,
-            overflow=partial(self._close, CloseCode.OVERLOADED, "client_does_not_read"),
-        )
-        self._contexts[context_id] = context
-        task = asyncio.create_task(context.run(), name=f"context {context_id}")
-        self._tasks[task] = context
-        task.add_done_callback(partial(self._task_over, context))
-        return context
-
-    def _over(self, context: SpeechContext) -> None:
-        """Its name is free: the next text of that name begins a new context."""
-        if self._contexts.get(context.context_id) is context:
-            del self._contexts[context.context_id]
-
-    def _task_over(self, context: SpeechContext, task: asyncio.Task[None]) -> None:
-        self._tasks.pop(task, None)
-        self._over(context)
-
     async def _cancel(self, message: ContextCancel) -> None:
-        every = message.context_id == "*"
-        # Without any, the answer is to the "*" itself: whoever cancels waits for one.
-        names = (every and list(self._contexts)) or [message.context_id]
-        # Cancelling what is already over is no error: the two cross on the wire.
-        sent = {name: {"audio_sent_ms": 0.0, "chars_spoken": 0} for name in names}
-        found = [self._contexts.pop(name) for name in names if name in self._contexts]
-        for context in found:
-            sent[context.context_id] = context.break_off()
-        tasks = {task for task, owner in self._tasks.items() if owner in found}
-        async with self._cancelling:
-            for task in tasks:
-                task.cancel()
-            if tasks:
-                # Whoever hears of it may begin anew at once, and needs the slots for that.
-                await asyncio.wait(tasks, timeout=SETTLE_SECONDS)
-            for name in names:
-                self._reply("context.cancelled", message, context_id=name, **sent[name])
+        def answer(name: str, sent: dict[str, Any]) -> None:
+            self._reply("context.cancelled", message, context_id=name, **sent)
+
+        await self._contexts.cancel(message.context_id, answer)
 
     # -- answers -----------------------------------------------------------------
 

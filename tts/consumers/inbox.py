@@ -49,6 +49,7 @@ class TextInbox:
         self._flushes = 0
         self._heard_at = 0.0
         self._unflushed = Unflushed.NOTHING
+        self._timer: asyncio.Timeout | None = None
 
     def append(self, text: str) -> bool:
         """Take more text; False when there is no room for it."""
@@ -83,12 +84,24 @@ class TextInbox:
         if self._unflushed is not Unflushed.NOTHING:
             due = self._heard_at + self._delay - asyncio.get_running_loop().time()
         try:
-            async with asyncio.timeout(min(due, patience)):
+            async with asyncio.timeout(min(due, patience)) as self._timer:
                 return self._taken(await self._pieces.get())
         except TimeoutError:
             if patience < due:
                 raise
+        finally:
+            self._timer = None
         return self._flush_by_itself()
+
+    def hurry(self, patience: float) -> None:
+        """Whoever waits in `next` waits `patience` seconds from now at most."""
+        timer = self._timer
+        if timer is None or timer.expired():
+            return
+        most = asyncio.get_running_loop().time() + patience
+        due = timer.when()
+        if due is None or due > most:
+            timer.reschedule(most)
 
     def answered(self, flush_id: str) -> FlushAsked | None:
         """What a piece's flush was asked by; None where nobody asked."""

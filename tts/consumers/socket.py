@@ -22,7 +22,7 @@ from tts.consumers.dialogue import Dialogue
 from tts.consumers.outbox import Outbox, OutboxFull
 from tts.consumers.protocol import SUBPROTOCOL, CloseCode, message_encode
 from tts.consumers.settings import SocketLimits, limits_describe
-from tts.speech.errors import KeyInAddress, OriginRefused, UnknownSubprotocol
+from tts.speech.errors import KeyInAddress, OriginRefused, ServerStopping, UnknownSubprotocol
 from tts.speech.problem import Problem
 from tts.speech.service import SpeechService
 
@@ -88,7 +88,7 @@ class SpeechSocketConsumer(SpeechConsumer):
     async def websocket_receive(self, message: Message) -> None:
         """Handle one frame."""
         dialogue = self._dialogue
-        if dialogue is None or (self._closing is not None and not dialogue.closing):
+        if dialogue is None or self._fatal:
             return
         self._heard_at = asyncio.get_running_loop().time()
         text = message.get("text")
@@ -131,12 +131,14 @@ class SpeechSocketConsumer(SpeechConsumer):
     # -- closing -----------------------------------------------------------------
 
     def _close(self, code: CloseCode, reason: str) -> None:
-        """Wish to close; the first reason counts."""
+        """Wish to close; the first reason counts, but a fatal one comes before one that waits."""
         if self._closing is None:
             self._closing = (code, reason)
-            if self._dialogue is not None:
-                self._dialogue.closing = code in GRACEFUL
             self._close_wanted.set()
+        elif not self._fatal and code not in GRACEFUL:
+            self._closing = (code, reason)
+            if self._dialogue is not None:
+                self._dialogue.break_off(reason)
 
     @property
     def _fatal(self) -> str:
@@ -149,10 +151,10 @@ class SpeechSocketConsumer(SpeechConsumer):
         """Wait for our own wish to close; finish what was asked for, say why, close."""
         await self._close_wanted.wait()
         if self._dialogue is not None and self._writer is not None and self._closing is not None:
-            code, reason = self._closing
-            if code in GRACEFUL:
+            if not self._fatal:
                 await self._dialogue.finish()
             await self._dialogue.abandon(self._fatal)
+            code, reason = self._closing
             with contextlib.suppress(OutboxFull):
                 self._outbox.post(message_encode("session.closing", reason=reason))
             self._outbox.finish()
@@ -173,7 +175,10 @@ class SpeechSocketConsumer(SpeechConsumer):
         await self._send({"type": "websocket.send", kind: data})
 
     async def _watch(self, service: SpeechService) -> None:
-        """End a socket on which nothing happens, and every one when the server stops."""
+        """End a socket on which nothing happens, and every one when the server stops.
+
+        It may speak to the end of what it began, unless the server waits no longer.
+        """
         loop = asyncio.get_running_loop()
         draining = asyncio.ensure_future(service.draining.wait())
         try:
@@ -185,17 +190,23 @@ class SpeechSocketConsumer(SpeechConsumer):
                     return
                 pause = left if left > 0 else self._limits.idle_seconds
                 await asyncio.wait({draining}, timeout=pause)
-            self._close(CloseCode.GOING_AWAY, "server_stopping")
         finally:
             draining.cancel()
+        if self._dialogue is not None:
+            self._dialogue.drain()
+            self._close(CloseCode.GOING_AWAY, ServerStopping.code)
+            await service.cutting.wait()
+            self._dialogue.cut()
 
     # -- admission ---------------------------------------------------------------
 
     async def _admit(self, service: SpeechService, credentials: SocketCredentials) -> Principal:
         """Who connects.
 
-        Raises OriginRefused, UnknownSubprotocol, KeyInAddress and what keys and tokens raise.
+        Raises ServerStopping, OriginRefused, UnknownSubprotocol, KeyInAddress and what keys
+        and tokens raise.
         """
+        service.check_open()
         if not origin_allowed(cast("Message", self.scope)):
             raise OriginRefused
         if credentials.unknown_subprotocol:
@@ -214,6 +225,8 @@ def session_id_new() -> str:
 
 def _close_code(problem: Problem) -> CloseCode:
     """The close that follows a handshake's error."""
+    if problem.code == ServerStopping.code:
+        return CloseCode.GOING_AWAY
     codes = {
         401: CloseCode.UNAUTHORIZED,
         403: CloseCode.FORBIDDEN,

@@ -74,7 +74,7 @@ class SpeechService:
         self._observers = tuple(parts.observers)
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
-        self._cutting = False
+        self._cutting = asyncio.Event()
 
     async def start(self) -> None:
         """Connect, on the event loop that will use it."""
@@ -93,11 +93,11 @@ class SpeechService:
     def cut(self) -> None:
         """From now on whatever ends before its time is ended by the process, not by its client."""
         self.drain()
-        self._cutting = True
+        self._cutting.set()
 
     @property
-    def cutting(self) -> bool:
-        """Whether the process ends what still runs."""
+    def cutting(self) -> asyncio.Event:
+        """Set once the process ends what still runs."""
         return self._cutting
 
     async def stop(self) -> None:

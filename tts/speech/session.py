@@ -290,7 +290,7 @@ class SpeechSession:
             await self._events.aclose()
 
     def _note_end(self, error: BaseException | None) -> None:
-        if isinstance(error, asyncio.CancelledError) and self._service.cutting:
+        if isinstance(error, asyncio.CancelledError) and self._service.cutting.is_set():
             error = ServerStopping()
         if isinstance(error, Exception):
             self.account.ended(FinishReason.ERROR, problem_of(error).code or "invalid_request")

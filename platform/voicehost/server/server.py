@@ -25,6 +25,9 @@ log = structlog.get_logger(__name__)
 reactor: Any = _reactor
 
 _STOP_POLL_SECONDS = 0.05
+_TELL_SECONDS = 1.0
+"""How long sockets have to say why they end, once the grace is over."""
+_LET_GO_SECONDS = 5.0
 _GONE = {"disconnected": True}
 Protocol = SpeechRequest | SpeechWebSocket
 
@@ -169,9 +172,7 @@ class WebServer(Server):  # type: ignore[misc]
                 port.stopListening()
             self._on_drain()
             self.http_factory.end_when_answered()
-            end = twisted_loop.time() + self.config.grace_seconds
-            while self._live() and twisted_loop.time() < end:  # noqa: ASYNC110 - Daphne tells of no end
-                await asyncio.sleep(_STOP_POLL_SECONDS)
+            await _until_none(self._live, self.config.grace_seconds)
             left = self._live()
             if left:
                 log.warning("web_connections_cut", connections=left)
@@ -190,30 +191,46 @@ class WebServer(Server):  # type: ignore[misc]
         transport, which may hold it for as long as the client reads slowly. A
         WebSocket is over when its transport is.
         """
-        sockets = sum(
+        return self._sockets() + len(self.http_factory.live())
+
+    def _sockets(self) -> int:
+        return sum(
             isinstance(protocol, SpeechWebSocket) and "disconnected" not in details
             for protocol, details in self.connections.items()
         )
-        return sockets + len(self.http_factory.live())
 
     async def _end_applications(self) -> None:
-        """Cancel what still runs and wait until it has let go."""
+        """Cancel what still runs, sockets once they have said why, and wait until it let go."""
         self._on_cut()
-        tasks = self._applications()
+        tasks = self._applications(SpeechRequest)
         for task in tasks:
             task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=5.0)
+        await _until_none(self._sockets, _TELL_SECONDS)
+        sockets = self._applications(SpeechWebSocket)
+        for task in sockets:
+            task.cancel()
+        if tasks or sockets:
+            await asyncio.wait({*tasks, *sockets}, timeout=_LET_GO_SECONDS)
 
     def kill_all_applications(self) -> Any:
         """Cancel what still runs when the reactor stops without a graceful stop."""
         self._on_cut()
-        for task in self._applications():
+        for task in self._applications(SpeechRequest | SpeechWebSocket):
             task.cancel()
 
-    def _applications(self) -> "list[asyncio.Future[None]]":
-        found = (details.get("application_instance") for details in self.connections.values())
+    def _applications(self, kind: Any) -> "list[asyncio.Future[None]]":
+        found = (
+            details.get("application_instance")
+            for protocol, details in self.connections.items()
+            if isinstance(protocol, kind)
+        )
         return [task for task in found if task is not None and not task.done()]
+
+
+async def _until_none(count: Callable[[], int], seconds: float) -> None:
+    end = twisted_loop.time() + seconds
+    while count() and twisted_loop.time() < end:  # noqa: ASYNC110 - Daphne tells of no end
+        await asyncio.sleep(_STOP_POLL_SECONDS)
 
 
 async def _receive(protocol: Protocol, queue: "asyncio.Queue[dict[str, Any]]") -> dict[str, Any]:

@@ -116,7 +116,8 @@ class SpeechWebSocket(WebSocketProtocol):  # type: ignore[misc]
                 self.handle_exception(error or RuntimeError("the application did not answer"))
                 del self.handshake_deferred
         elif self.state == self.STATE_OPEN:
-            self.sendCloseFrame(code=1000 if error is None else 1011)
+            stopping = self.factory.server_class.stopping
+            self.sendCloseFrame(code=1001 if stopping else 1000 if error is None else 1011)
 
 
 class SpeechSocketFactory(WebSocketFactory):  # type: ignore[misc]

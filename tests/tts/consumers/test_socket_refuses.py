@@ -282,14 +282,3 @@ async def test_an_idle_socket_is_closed_4408(speech_platform: Platform) -> None:
     async with connected(speech_platform, limits=SocketLimits(idle_seconds=0.05)) as client:
         await client.until("session.closing", reason="idle")
         assert await client.close_code() == 4408
-
-
-async def test_a_stopping_server_finishes_what_runs(speech_platform: Platform) -> None:
-    async with connected(speech_platform) as client:
-        await client.send("input_text.append", text="One.")
-        await client.until("speech.started")
-        speech_platform.service.drain()
-        _, done = await client.until("speech.done")
-        assert done["reason"] == "completed"
-        await client.until("session.closing", reason="server_stopping")
-        assert await client.close_code() == 1001

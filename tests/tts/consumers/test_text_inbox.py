@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
+
 from tests.virtual_time import VirtualTimeLoop
 from tts.consumers.inbox import FlushAsked, TextInbox
 
@@ -95,3 +97,32 @@ def test_text_that_waited_for_its_turn_is_read_before_it_is_flushed() -> None:
 
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         assert runner.run(run()) == (["Hel", "lo", ""], 20)
+
+
+def test_a_wait_that_has_begun_is_cut_short() -> None:
+    async def run() -> float:
+        inbox = TextInbox(1_000, DELAY, lambda: None)
+        waiting = asyncio.create_task(inbox.next(PATIENCE))
+        await asyncio.sleep(10)
+        inbox.hurry(2)
+        with pytest.raises(TimeoutError):
+            await waiting
+        return asyncio.get_running_loop().time()
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        assert runner.run(run()) == 12
+
+
+def test_a_wait_that_is_over_sooner_is_not_drawn_out() -> None:
+    async def run() -> float:
+        inbox = TextInbox(1_000, DELAY, lambda: None)
+        inbox.hurry(1)
+        waiting = asyncio.create_task(inbox.next(5))
+        await asyncio.sleep(4)
+        inbox.hurry(30)
+        with pytest.raises(TimeoutError):
+            await waiting
+        return asyncio.get_running_loop().time()
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        assert runner.run(run()) == 5
