@@ -8,7 +8,6 @@ backend is made, that they give the same bits. Attention is row_attention.py's.
 """
 
 import logging
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -19,6 +18,7 @@ from tts.engine.errors import VersionUnavailable
 from tts.engines.chattts import device_memory
 from tts.engines.chattts.backend import CacheShape, Floats, GptWeights, Ints, Precision
 from tts.engines.chattts.config import GptConfig
+from tts.engines.chattts.cuda_buffers import Buffers
 from tts.engines.chattts.device_memory import DeviceMemory, memory_guard, memory_release
 from tts.engines.chattts.graphs import Replay, Runner, runner_create
 from tts.engines.chattts.linear import half_dtype
@@ -31,23 +31,6 @@ BUCKETS: Final = (8, 16, 32, 64)
 """Numbers of rows that are computed at once; the last is the one all others are held against."""
 _PREFILL: Final = 32
 """Rows of a call beside one of every slot, so that prompts advance while all slots speak."""
-
-
-@dataclass(slots=True)
-class _Device:
-    """Everything on the device, and the host memory it copies from and to."""
-
-    llama: Llama
-    keys: Tensor
-    values: Tensor
-    inputs: Tensor
-    rows: Tensor
-    hidden: Tensor
-    logits: Tensor
-    host_inputs: Tensor
-    host_rows: Tensor
-    host_hidden: Tensor
-    host_logits: Tensor
 
 
 class RowsUnstable(VersionUnavailable):
@@ -87,20 +70,14 @@ class CudaBackend:
         self._config = config
         self._runner: Runner = runner_create(device, graphs=graphs)
         self._replays: dict[int, Replay] = {}
-        self._device: _Device | None = None
+        self._device: Buffers | None = None
         try:
             with (
                 memory_guard("ChatTTS' weights and cache"),
                 self._runner.active(),
                 torch.inference_mode(),
             ):
-                widths = sorted(buckets)
-                while not self._build(weights, precision, widths, stable):
-                    logger.warning("rows depend on their place among %d here", widths.pop())
-                    if not widths:
-                        message = "rows depend on their place: audio of a seed would differ"
-                        raise RowsUnstable(f"{message} on {device}")
-                    self._clear()
+                self._settle(weights, precision, sorted(buckets), stable)
         except BaseException:
             self.close()
             raise
@@ -157,10 +134,21 @@ class CudaBackend:
         self._replays.clear()
         self._device = None
 
-    def _opened(self) -> _Device:
+    def _opened(self) -> Buffers:
         if self._device is None:
             raise ValueError("the backend is closed")
         return self._device
+
+    def _settle(
+        self, weights: GptWeights, precision: Precision, widths: list[int], stable: bool
+    ) -> None:
+        """Build with the widest of `widths` that is as it has to be; raises RowsUnstable."""
+        while not self._build(weights, precision, widths, stable):
+            logger.warning("rows depend on their place among %d here", widths.pop())
+            if not widths:
+                message = "rows depend on their place: audio of a seed would differ"
+                raise RowsUnstable(f"{message} on {self._runner.device}")
+            self._clear()
 
     def _build(
         self, weights: GptWeights, precision: Precision, buckets: list[int], stable: bool
@@ -170,23 +158,8 @@ class CudaBackend:
         before = device_memory.memory_allocated(place)
         llama = Llama(weights, config, precision, place, widest)
         held = device_memory.memory_allocated(place) - before
-        places = self.cache.slots * self.cache.positions + 1
-        shape = (config.layers, places, config.heads, config.head_size)
-        keys, values = (torch.zeros(shape, dtype=self.dtype, device=place) for _ in range(2))
-        outputs, host = config.codebooks * config.audio_tokens, self._runner.host
-        long = -(-self.max_rows // widest) * widest
-        self._device = device = _Device(
-            llama,
-            keys,
-            values,
-            torch.zeros(widest, config.hidden, device=place),
-            torch.zeros(2, widest, dtype=torch.int64, device=place),
-            torch.zeros(widest, config.hidden, device=place),
-            torch.zeros(widest, outputs, device=place),
-            host((long, config.hidden), torch.float32),
-            host((long // widest, 2, widest), torch.int64),
-            host((long, config.hidden), torch.float32),
-            host((long, outputs), torch.float32),
+        self._device = device = Buffers.reserve(
+            llama, self.cache, self.max_rows, widest, self.dtype, self._runner
         )
         self._attention = row_attention(
             self.cache, config.heads, config.head_size, place, self.dtype
@@ -199,11 +172,11 @@ class CudaBackend:
             self._replays[rows] = self._capture(device, rows)
         if stable and not self._drop_unlike(device, widest):
             return False
-        keys.zero_()
-        values.zero_()
+        device.keys.zero_()
+        device.values.zero_()
         self._runner.wait()
         memory_release()
-        cache = keys.nbytes + values.nbytes
+        cache = device.keys.nbytes + device.values.nbytes
         self.memory = DeviceMemory(
             held,
             cache,
@@ -212,7 +185,7 @@ class CudaBackend:
         )
         return True
 
-    def _capture(self, device: _Device, rows: int) -> Replay:
+    def _capture(self, device: Buffers, rows: int) -> Replay:
         inputs, hidden, logits = (
             whole[:rows] for whole in (device.inputs, device.hidden, device.logits)
         )
@@ -234,7 +207,7 @@ class CudaBackend:
 
         return self._runner.capture(compute)
 
-    def _fill(self, device: _Device) -> None:
+    def _fill(self, device: Buffers) -> None:
         """Rows that nobody reads: zeros at the cache's last place."""
         device.host_inputs.zero_()
         device.host_rows[:, 0] = self.cache.slots
@@ -242,7 +215,7 @@ class CudaBackend:
 
     def _queue(
         self,
-        device: _Device,
+        device: Buffers,
         inputs: Floats,
         slots: Ints,
         positions: Ints,
@@ -267,7 +240,7 @@ class CudaBackend:
         if logits:
             device.host_logits[part].copy_(device.logits[:rows], non_blocking=True)
 
-    def _drop_unlike(self, device: _Device, widest: int) -> bool:
+    def _drop_unlike(self, device: Buffers, widest: int) -> bool:
         """Keep the buckets that give, for every row and place, the widest one's bits.
 
         False if the widest one does not do so itself.
@@ -291,7 +264,7 @@ class CudaBackend:
         return True
 
     def _tried(
-        self, device: _Device, inputs: Floats, slots: Ints, positions: Ints, rows: Ints
+        self, device: Buffers, inputs: Floats, slots: Ints, positions: Ints, rows: Ints
     ) -> tuple[Floats, Floats]:
         self._queue(device, inputs[rows], slots[rows], positions[rows], 0, True)
         self._runner.wait()

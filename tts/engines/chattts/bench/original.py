@@ -21,7 +21,7 @@ from tts.engines.chattts.backend import Precision
 from tts.engines.chattts.bench.pace import Pace
 from tts.engines.chattts.checkpoint import Checkpoint
 from tts.engines.chattts.compute import torch_threads
-from tts.engines.chattts.config import ConvConfig, ModelConfig
+from tts.engines.chattts.config import ConvConfig, ModelConfig, VocosConfig
 from tts.engines.chattts.tokens import DEFAULT_SPEED
 from tts.engines.devices import CPU, device_find
 
@@ -132,36 +132,18 @@ def _converted(gpt: Any, precision: Precision) -> Any:
 
 def _config(original: Any, model: ModelConfig, asset: Path) -> Any:
     """The original's configuration with the model's sizes; its own parts are all shared."""
-    gpt, vocos = model.gpt, model.vocos
+    gpt, dvae = model.gpt, original.dvae
     sizes = {
         "num_audio_tokens": gpt.audio_tokens,
         "num_text_tokens": gpt.text_tokens,
         "num_vq": gpt.codebooks,
     }
-    features = {
-        "sample_rate": vocos.sample_rate,
-        "n_fft": vocos.n_fft,
-        "hop_length": vocos.hop,
-        "n_mels": vocos.mels,
-    }
-    backbone = {
-        "input_channels": vocos.mels,
-        "dim": vocos.dim,
-        "intermediate_dim": vocos.intermediate,
-        "num_layers": vocos.layers,
-    }
-    head = {"dim": vocos.dim, "n_fft": vocos.n_fft, "hop_length": vocos.hop}
     quantiser = {
         "dim": model.vq_dim,
         "levels": model.vq_levels,
         "G": model.vq_groups,
         "R": model.vq_residuals,
     }
-    dvae, vocoder = original.dvae, original.vocos
-    speaker = asset / layout.SPEAKER
-    statistics = original.spk_stat
-    if speaker.exists():
-        statistics = json.loads(speaker.read_text(encoding="utf-8"))["spk_stat"]
     return replace(
         original,
         gpt=replace(
@@ -181,14 +163,39 @@ def _config(original: Any, model: ModelConfig, asset: Path) -> Any:
             decoder=_conv(dvae.decoder, model.dvae_decoder),
             vq=replace(dvae.vq, **quantiser),
         ),
-        vocos=replace(
-            vocoder,
-            feature_extractor=_arguments(vocoder.feature_extractor, features),
-            backbone=_arguments(vocoder.backbone, backbone),
-            head=_arguments(vocoder.head, head),
-        ),
-        spk_stat=statistics,
+        vocos=_vocos(original.vocos, model.vocos),
+        spk_stat=_statistics(original, asset),
     )
+
+
+def _vocos(original: Any, vocos: VocosConfig) -> Any:
+    features = {
+        "sample_rate": vocos.sample_rate,
+        "n_fft": vocos.n_fft,
+        "hop_length": vocos.hop,
+        "n_mels": vocos.mels,
+    }
+    backbone = {
+        "input_channels": vocos.mels,
+        "dim": vocos.dim,
+        "intermediate_dim": vocos.intermediate,
+        "num_layers": vocos.layers,
+    }
+    head = {"dim": vocos.dim, "n_fft": vocos.n_fft, "hop_length": vocos.hop}
+    return replace(
+        original,
+        feature_extractor=_arguments(original.feature_extractor, features),
+        backbone=_arguments(original.backbone, backbone),
+        head=_arguments(original.head, head),
+    )
+
+
+def _statistics(original: Any, asset: Path) -> Any:
+    """The checkpoint's own statistics of speakers, else the release's."""
+    speaker = asset / layout.SPEAKER
+    if not speaker.exists():
+        return original.spk_stat
+    return json.loads(speaker.read_text(encoding="utf-8"))["spk_stat"]
 
 
 def _conv(original: Any, config: ConvConfig) -> Any:
