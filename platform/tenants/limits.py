@@ -20,7 +20,8 @@ from coordination import keys
 from coordination.epoch import ConfigCache
 from tenants.errors import BudgetTooSmall, LimiterUnavailable, LimitExceeded, TextTooLong
 from tenants.principal import Principal, TierSpec
-from tenants.reservation import LimitScope, Rate, Rates, Reservation, limit_scopes
+from tenants.releases import Releases, Scopes
+from tenants.reservation import Rate, Rates, Reservation, limit_scopes
 
 T = TypeVar("T")
 LEASE_SECONDS = 30.0
@@ -56,6 +57,7 @@ class Limiter:
         self._renew = client.register_script(_script("renew"))
         self._settle = client.register_script(_script("settle"))
         self._background: set[asyncio.Task[Any]] = set()
+        self._releases = Releases(self._settle_now)
 
     async def reserve(
         self, *, principal: Principal, tier: TierSpec, request_id: str, characters: int
@@ -64,7 +66,8 @@ class Limiter:
 
         Raises TextTooLong (above the tier's longest text), BudgetTooSmall (above a
         minute's budget, never retryable), LimitExceeded with the exact wait, or
-        LimiterUnavailable; whatever is raised, nothing is taken.
+        LimiterUnavailable; whatever is raised, nothing stays taken (a slot is freed once
+        Redis answers again).
         """
         tier.check_characters(characters)
         scopes = limit_scopes(principal, tier)
@@ -110,14 +113,13 @@ class Limiter:
         is cancelled. A reservation whose lease expired keeps its characters.
         """
         unused = max(0, reservation.characters - max(0, characters_spoken))
-        return await self._shielded(
-            self._settle_now(reservation.scopes, reservation.request_id, unused)
-        )
+        return await self._shielded(self._free(reservation.scopes, reservation.request_id, unused))
 
     async def aclose(self) -> None:
-        """Wait for calls whose callers were cancelled."""
+        """Wait for calls whose callers were cancelled; give up those Redis does not answer."""
         while self._background:
             await asyncio.wait(set(self._background))
+        await self._releases.aclose()
 
     async def _take(
         self, reservation: Reservation, *, requests: int, characters: int
@@ -128,6 +130,7 @@ class Limiter:
             if characters > scope.characters_per_minute:
                 raise BudgetTooSmall(characters, scope.scope, scope.characters_per_minute)
         key, tenant = reservation.scopes
+        unknown = (reservation.scopes, reservation.request_id, characters) if requests else None
         call = self._call(
             self._reserve(
                 keys=[keys.CONFIG_EPOCH, *key.redis_keys, *tenant.redis_keys],
@@ -141,7 +144,8 @@ class Limiter:
                     *key.limits,
                     *tenant.limits,
                 ],
-            )
+            ),
+            unknown,
         )
         total = reservation.characters + characters
 
@@ -150,8 +154,11 @@ class Limiter:
             # taken. A request that was being extended still belongs to its owner.
             if reply[0]:
                 return None
-            lease = reservation.request_id if requests else ""
-            return self._settle_now(reservation.scopes, lease, characters)
+            return (
+                self._free(reservation.scopes, reservation.request_id, characters)
+                if requests
+                else self._settle_now(reservation.scopes, "", characters)
+            )
 
         refused, wait, epoch, *state = await self._shielded(call, undo)
         text = epoch.decode() if isinstance(epoch, bytes) else epoch
@@ -162,9 +169,7 @@ class Limiter:
             raise _refusal(reservation.scopes, refused, wait / _MICRO, rates)
         return replace(reservation, characters=total, epoch=text, rates=rates)
 
-    async def _settle_now(
-        self, scopes: tuple[LimitScope, LimitScope], lease: str, unused: int
-    ) -> bool:
+    async def _settle_now(self, scopes: Scopes, lease: str, unused: int) -> bool:
         key, tenant = scopes
         settled = await self._call(
             self._settle(
@@ -211,10 +216,21 @@ class Limiter:
             # Read, or asyncio reports it as lost when the caller is gone.
             task.exception()
 
-    async def _call(self, call: Any) -> Any:
+    async def _free(self, scopes: Scopes, lease: str, unused: int) -> bool:
+        """Settle, in the end also where Redis does not answer now."""
+        try:
+            return await self._settle_now(scopes, lease, unused)
+        except LimiterUnavailable:
+            self._releases.add(scopes, lease, unused)
+            raise
+
+    async def _call(self, call: Any, unknown: tuple[Scopes, str, int] | None = None) -> Any:
+        """Await a script; `unknown` is what it may have taken when Redis does not answer."""
         try:
             return await call
         except RedisError as error:
+            if unknown is not None:
+                self._releases.add(*unknown)
             raise LimiterUnavailable from error
 
     def _now(self) -> str:
@@ -232,7 +248,7 @@ async def _undo(
         await back
 
 
-def _rates(scopes: tuple[LimitScope, LimitScope], state: list[int], *, taken: bool) -> Rates:
+def _rates(scopes: Scopes, state: list[int], *, taken: bool) -> Rates:
     def tighter(kind: int) -> Rate:
         return min(
             (
@@ -253,9 +269,7 @@ def _rate(limit: int, level: int) -> Rate:
     return Rate(limit, level // _MINUTE, math.ceil(missing / limit) / _MICRO)
 
 
-def _refusal(
-    scopes: tuple[LimitScope, LimitScope], refused: int, wait: float, rates: Rates
-) -> LimitExceeded:
+def _refusal(scopes: Scopes, refused: int, wait: float, rates: Rates) -> LimitExceeded:
     scope = scopes[(refused - 1) // 3]
     kind = (refused - 1) % 3
     limit = scope.limits[kind]
