@@ -1,12 +1,12 @@
 """A few tokens of every profile, spoken when a version is imported: it loads, and gives sound.
 
 Tensors may each be in order and still make no speech together. Every profile is loaded as an
-engine does, in each way that the CPU of this machine has to compute it, with a cache of a few
-tokens instead of an engine's.
+engine does, by what computes it on the CPU of this machine, with a cache of a few tokens instead
+of an engine's.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Final, TypeVar
@@ -36,26 +36,26 @@ _CACHE: Final = CacheShape(slots=2, positions=64)
 
 
 def smoke_speak(shards: Shards) -> None:
-    """Speak in every profile and way; raises VersionUnavailable saying where it fails, and why."""
+    """Speak in every profile; raises VersionUnavailable saying where it fails, and why."""
     device = Device(threads=os.cpu_count() or 1)
     passing = _Unshared(shards)
     with torch_threads(device.threads):
         for profile in Profile:
             settings = replace(profile_settings(profile, device), cache=_CACHE)
-            for way, create in _ways(settings):
-                try:
-                    _speak(passing, device, settings, create)
-                except (EngineError, MemoryError) as error:
-                    why = error.message if isinstance(error, EngineError) else "too little memory"
-                    raise VersionUnavailable(
-                        f"it cannot speak in profile {profile} computed by {way}: {why}"
-                    ) from error
+            way, create = _way(settings)
+            try:
+                _speak(passing, device, settings, create)
+            except (EngineError, MemoryError) as error:
+                why = error.message if isinstance(error, EngineError) else "too little memory"
+                raise VersionUnavailable(
+                    f"it cannot speak in profile {profile} computed by {way}: {why}"
+                ) from error
 
 
 class _Unshared:
     """Shards whose objects are built for each who asks, and go with them.
 
-    What all profiles and ways would share is more memory than the largest of them needs.
+    What all profiles would share is more memory than the largest of them needs.
     """
 
     def __init__(self, shards: Shards) -> None:
@@ -70,11 +70,11 @@ class _Unshared:
         return build()
 
 
-def _ways(settings: ProfileSettings) -> Iterator[tuple[str, BackendCreate]]:
+def _way(settings: ProfileSettings) -> tuple[str, BackendCreate]:
     if NativeBackend.available(settings.precision) is None:
-        yield "native code", backend_create
+        return "native code", backend_create
     # Nothing is compared bit for bit, and finding out how to have rows alike takes long.
-    yield "torch", partial(torch_create, stable=False)
+    return "torch", partial(torch_create, stable=False)
 
 
 def _speak(
