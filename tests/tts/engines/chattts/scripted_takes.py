@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from tts.engines.base import Device, Samples, Shards
 from tts.engines.chattts import SAMPLE_RATE, TOKEN_SAMPLES, engine
 from tts.engines.chattts.backend import CacheShape, Floats, Ints, Precision
 from tts.engines.chattts.config import GptConfig
+from tts.engines.chattts.parts import parts_load
 from tts.engines.chattts.vocoder import Vocoder
 from tts.engines.chattts.windows import Window
 
@@ -61,7 +63,7 @@ def engine_scripted(
             sounds[int(window.rows[0, 0])](window.settled * TOKEN_SAMPLES) for window in windows
         ]
 
-    monkeypatch.setattr(engine, "backend_create", create)
+    monkeypatch.setattr(engine, "parts_load", partial(parts_load, create=create))
     monkeypatch.setattr(Vocoder, "decode", decode)
     return Bench.load(folder, profile)
 

@@ -28,17 +28,19 @@ def endless(chattts_tiny: Path) -> Iterator[Bench]:
 
 def test_speech_that_ends_long_before_its_text_is_an_error(chattts_tiny_ending: Path) -> None:
     bench = Bench.load(chattts_tiny_ending, Profile.STANDARD)
-    least = Lengths.of(segment(LONG), LONG).least
+    # About half of them end too early, whichever seeds those are.
+    text, seeds = "hello there my friend " * 6, 20
+    least = Lengths.of(segment(text), text).least
     short = 0
-    for seed in range(12):
-        utterance = bench.prepare(LONG, seed=seed)
+    for seed in range(seeds):
+        utterance = bench.prepare(text, seed=seed)
         try:
             (audio,) = bench.speak(utterance)
         except SpokenShort:
             short += 1
         else:
             assert len(audio) >= (least - TOKEN_SECONDS) * 24_000
-    assert 0 < short < 12
+    assert 0 < short < seeds
     assert bench.engine.rows == 0
     bench.engine.close()
 
