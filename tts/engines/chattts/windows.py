@@ -63,13 +63,13 @@ class WindowPlan:
 
 
 PLANS: Mapping[Profile, WindowPlan] = {
-    Profile.REALTIME: WindowPlan(first=(8, 8, 8, 12, 12, 16, 16), then=24, ahead=12),
+    Profile.REALTIME: WindowPlan(first=(8, 8, 12, 12, 16, 20, 24, 32), then=40, ahead=12),
     Profile.STANDARD: WindowPlan(first=(12, 12, 16, 24, 32), then=48, ahead=16),
     Profile.HQ: WindowPlan(first=(24, 48), then=96, ahead=24),
 }
 """Early and small for listeners who wait, cheap and exact for those who do not.
 
-Each keeps playing, from the first audio on, where tokens come 1.2, 1.4 and 2 times as fast
+Each keeps playing, from the first audio on, where tokens come 1.25, 1.4 and 2 times as fast
 as real time (`WindowPlan.pace`).
 """
 

@@ -124,7 +124,7 @@ def test_plans_are_checked(plan: tuple[tuple[int, ...], int, int]) -> None:
         (WindowPlan((), 24, 16), 1.0),
         (WindowPlan((8,), 8, 16), 1.0),
         (WindowPlan((8, 16), 16, 16), 2.0),
-        (PLANS[Profile.REALTIME], 1.2),
+        (PLANS[Profile.REALTIME], 1.25),
         (PLANS[Profile.STANDARD], 1.375),
         (PLANS[Profile.HQ], 2.0),
     ],
