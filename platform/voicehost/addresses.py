@@ -2,7 +2,7 @@
 
 import re
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import environ
 from redis.connection import parse_url
@@ -49,3 +49,13 @@ def redis_url_check(url: str) -> None:
         raise ValueError("it names no server")
     if "host" in options and urlsplit(url).path.strip("/") and "db" not in options:
         raise ValueError("the database is a number")
+
+
+def celery_broker_url(redis_url: str) -> str:
+    """The same server and database as Celery wants them: its sockets are URLs of another form."""
+    if urlsplit(redis_url).scheme != "unix":
+        return redis_url
+    options: dict[str, Any] = parse_url(redis_url)  # type: ignore[no-untyped-call]  # of the library
+    account = ":".join(quote(options.get(name) or "", "") for name in ("username", "password"))
+    at = f"{account}@" if account != ":" else ""
+    return f"redis+socket://{at}{options['path']}?virtual_host={options.get('db', 0)}"

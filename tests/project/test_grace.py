@@ -36,7 +36,7 @@ def test_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_web_has_it(monkeypatch: pytest.MonkeyPatch, server: str) -> None:
     ran: list[WebConfig] = []
     monkeypatch.setattr(run_web, f"_run_{server}", ran.append)
-    call_command("run_web", server=server, skip_checks=True)
+    call_command("run_web", server=server, fd=3, skip_checks=True)
     assert [config.grace_seconds for config in ran] == [GRACE]
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from corsheaders.defaults import default_headers
 
-from voicehost.addresses import database_config
+from voicehost.addresses import celery_broker_url, database_config
 from voicehost.env import ROOT, environment_read
 from voicehost.hosts import LocalHosts
 from voicehost.logs import logging_config
@@ -96,7 +96,7 @@ CHANNEL_LAYERS: dict[str, Any] = {
         "CONFIG": {"hosts": [{"address": REDIS_URL}], "prefix": "vh:layer"},
     }
 }
-CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)
+CELERY_BROKER_URL = celery_broker_url(REDIS_URL)
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
