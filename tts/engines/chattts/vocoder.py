@@ -49,10 +49,12 @@ class Vocoder:
         group: int = 1,
     ) -> Self:
         """For hidden states; raises VersionUnavailable."""
-        projections = projections_create(torch.device(device.name), precision, device.threads)
+        place = torch.device(device.name)
+        projections = projections_create(place, precision, device.threads)
+        exact = projections_create(place, Precision.FP32, device.threads)
         return cls(
             MelDecoder.from_decoder(shards.read("decoder"), model, device.name, projections),
-            Vocos(shards.read("vocos"), model.vocos, device.name, projections),
+            Vocos(shards.read("vocos"), model.vocos, device.name, projections, exact),
             projections.torch_threads,
             group,
         )

@@ -19,13 +19,18 @@ _LEAST_WEIGHT = 1e-11
 
 
 class Vocos:
-    """A stream's mel frames to its samples. The head is float32 in every precision.
+    """A stream's mel frames to its samples. `head_projections` are float32 in every precision.
 
     Sample `hop * f` is the middle of frame f, so n frames give hop * (n - 1) samples.
     """
 
     def __init__(
-        self, blob: bytes, config: VocosConfig, device: str, projections: Projections
+        self,
+        blob: bytes,
+        config: VocosConfig,
+        device: str,
+        projections: Projections,
+        head_projections: Projections,
     ) -> None:
         """Read shard "vocos"; raises VersionUnavailable."""
         tensors = tensors_read(layout.VOCOS, blob, layout.vocos_shapes(config))
@@ -42,8 +47,7 @@ class Vocos:
         ]
         last, shift = (tensors[f"backbone.final_layer_norm.{name}"] for name in ("weight", "bias"))
         head = tensors["head.out.weight"]
-        self._head = (head * last).to(place)
-        self._head_bias = (tensors["head.out.bias"] + head @ shift).to(place)
+        self._head = head_projections.add(head * last, tensors["head.out.bias"] + head @ shift)
         window = tensors["head.istft.window"]
         self.overlap = config.n_fft // config.hop
         """Frames that a sample is the sum of."""
@@ -60,7 +64,7 @@ class Vocos:
         )
         frames = blocks_run(self._blocks, frames, past, wanted)
         frames = functional.layer_norm(frames, frames.shape[-1:], eps=_NORM_EPSILON)
-        spectrum = functional.linear(frames, self._head, self._head_bias)
+        spectrum = self._head(frames)
         bins = self._config.n_fft // 2 + 1
         loudness = torch.exp(spectrum[..., :bins]).clamp(max=_MOST_MAGNITUDE)
         waves = torch.fft.irfft(torch.polar(loudness, spectrum[..., bins:]), self._config.n_fft)

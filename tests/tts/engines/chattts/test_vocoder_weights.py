@@ -41,7 +41,7 @@ def builders(parts: Parts) -> dict[str, tuple[bytes, Build, str]]:
         ),
         "Vocos": (
             parts.vocos,
-            lambda blob: Vocos(blob, config.vocos, "cpu", plain),
+            lambda blob: Vocos(blob, config.vocos, "cpu", plain, plain),
             "backbone.convnext.1.gamma",
         ),
     }

@@ -48,9 +48,11 @@ class Parts:
         build, blob = (
             (MelDecoder.from_dvae, self.dvae) if codes else (MelDecoder.from_decoder, self.decoder)
         )
-        projections = projections_create(torch.device("cpu"), precision, threads)
+        cpu = torch.device("cpu")
+        projections = projections_create(cpu, precision, threads)
+        exact = projections_create(cpu, Precision.FP32, threads)
         mel = build(blob, self.config, "cpu", projections)
-        vocos = Vocos(self.vocos, self.config.vocos, "cpu", projections)
+        vocos = Vocos(self.vocos, self.config.vocos, "cpu", projections, exact)
         return Vocoder(mel, vocos, projections.torch_threads, group)
 
     def hidden(self, tokens: int, seed: int = 0) -> Floats:
