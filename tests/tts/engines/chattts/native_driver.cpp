@@ -125,9 +125,11 @@ void check_refusals(const gpt_weights* weights, int32_t cache) {
   gpt_decoder_free(decoder);
 }
 
-// A block of uneven widths, of more frames than are computed at once.
+// A block of uneven widths, growing or shrinking between its matrices, of more frames than are
+// computed at once.
+template <int32_t kChannels, int32_t kHidden>
 void check_blocks(int32_t precision, int32_t set, int threads) {
-  constexpr int32_t kChannels = 21, kHidden = 50, kWidth = 7, kDilation = 2, kFrames = 70;
+  constexpr int32_t kWidth = 7, kDilation = 2, kFrames = 70;
   constexpr int32_t kMargin = kDilation * (kWidth / 2);
   gpt_projections* projections = nullptr;
   require(gpt_projections_create(precision, set, threads, &projections) == GPT_OK, "projections");
@@ -177,7 +179,10 @@ int main() {
       }
       for (std::thread& user : users) user.join();
       gpt_weights_free(weights);
-      for (int threads = 1; threads <= 3; ++threads) check_blocks(precision, set, threads);
+      for (int threads = 1; threads <= 3; ++threads) {
+        check_blocks<21, 50>(precision, set, threads);
+        check_blocks<1500, 16>(precision, set, threads);
+      }
       ++checked;
     }
   }

@@ -45,7 +45,9 @@ def native(precision: Precision, threads: int = 1) -> NativeProjections:
 
 @pytest.mark.parametrize("precision", list(ERRORS))
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize(("channels", "hidden"), [(16, 64), (24, 40), (37, 90), (512, 1536)])
+@pytest.mark.parametrize(
+    ("channels", "hidden"), [(16, 64), (24, 40), (37, 90), (512, 1536), (600, 16)]
+)
 def test_a_block_is_torchs(precision: Precision, threads: int, channels: int, hidden: int) -> None:
     block = weights(channels, hidden=hidden)
     step = native(precision, threads).add_block(block)
@@ -97,3 +99,11 @@ def test_what_is_not_a_number_stays_so() -> None:
     given = frames(30 + 2 * block.margin, 20)
     given[block.margin + 15, 3] = torch.nan
     assert torch.isnan(step(given, 30)[15]).all()
+
+
+def test_a_frame_whose_squares_overflow_is_not_a_quiet_one() -> None:
+    block = weights(20)
+    step = native(Precision.FP32).add_block(block)
+    given = frames(30 + 2 * block.margin, 20)
+    given[block.margin + 15] *= 1e25
+    assert not torch.isfinite(step(given, 30)[15]).any()

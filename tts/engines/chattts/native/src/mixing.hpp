@@ -62,7 +62,9 @@ void mix(const FrameSource& source, float* out) {
         return S::multiply(off, off);
       },
       [&](float value) { return (value - mean) * (value - mean); });
-  const float factor = 1.0f / sqrtf(variance + source.epsilon);
+  // Nothing is added to a variance that is a number; the infinite one of squares that overflowed
+  // would make zeros of the whole frame, as if it were a quiet one.
+  const float factor = 1.0f / sqrtf(variance + source.epsilon) + (variance - variance);
   int i = 0;
   for (; i + S::lanes <= count; i += S::lanes) {
     S::store(out + i, S::multiply(S::subtract(S::load(out + i), means), S::all(factor)));

@@ -155,7 +155,9 @@ int Projections::add_block(const BlockSource& source) {
 }
 
 void Projections::reserve_hidden(const Entry& wide) {
-  const size_t stride = row_bytes(wide.matrix.panels * kernels_->layout.columns()) / sizeof(float);
+  // Mixed frames, which are as wide as the matrix's inputs, lie there first.
+  const int columns = std::max(wide.matrix.panels * kernels_->layout.columns(), wide.matrix.depth);
+  const size_t stride = row_bytes(columns) / sizeof(float);
   if (stride <= hidden_stride_) return;
   Arena measure;
   measure.take<float>(kMostRows * stride);
