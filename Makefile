@@ -50,11 +50,14 @@ setup-dev: $(VENV)/.installed-dev voices native
 run: setup ## Start the whole platform and print how to speak with it (CHATTTS=PATH_OR_HUB_ID: with ChatTTS)
 	@exec $(MANAGE) serve
 
+# As it was typed: make would expand the $5 of "it costs $500" before the shell gets it.
+override export TEXT := $(value TEXT)
+
 say-text:
 	@$(if $(value TEXT),,$(error Say what, such as: make say TEXT="你好, hello there" OUT=hello.mp3))
 
 say: say-text setup ## Speak without a server: make say TEXT="你好, hello there" OUT=hello.mp3
-	@$(MANAGE) say "$$TEXT" --out "$${OUT:-speech.mp3}"
+	@$(MANAGE) say --out "$${OUT:-speech.mp3}" -- "$$TEXT"
 
 check: setup-dev ## Lint, types, import rules, migrations
 	$(BIN)/ruff format --check .
