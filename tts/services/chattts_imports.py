@@ -2,13 +2,15 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import transaction
 
 from models_registry.batching import Batching
 from models_registry.errors import RegistryError
-from models_registry.selectors import routes_of_version
+from models_registry.models import ModelVersion
+from models_registry.selectors import manifest_readable, routes_of_version
 from models_registry.services import route_set
 from tts.engine.errors import EngineError
 from tts.errors import ModelImportFailed
@@ -22,6 +24,9 @@ from tts.services.registering import (
     version_import,
 )
 from tts.voice_catalogue import chattts_voices
+
+if TYPE_CHECKING:
+    from tts.engines.chattts.manifest import ChatTtsManifest
 
 ROUTED = ("tts-1", "tts-1-hd")
 ACTOR = "CHATTTS"
@@ -53,11 +58,23 @@ def chattts_import(place: str, version: str | None = None) -> ImportedVersion:
         if hub is not None:
             folder = hub_download(hub, settings.VAR_DIR / "models")
         found = chattts_manifest(folder, version)
+        if version is None:
+            found = replace(found, version=_label_of(found) or found.version)
     except EngineError as error:
         raise ModelImportFailed(error.message) from error
     if hub is not None:
         found = replace(found, source=f"{found.source} (from the hub's {hub})")
     return version_import(manifest_read(found.to_json()), chattts_voices(), BATCHING, smoke_speak)
+
+
+def _label_of(found: "ChatTtsManifest") -> str | None:
+    """What the same bytes are called here already."""
+    digests = [shard.sha256 for shard in found.shards]
+    for version in ModelVersion.objects.filter(model__name="chattts").order_by("pk"):
+        manifest = manifest_readable(version)
+        if manifest and [shard.sha256 for shard in manifest.shards] == digests:
+            return version.label
+    return None
 
 
 def chattts_speak(place: str) -> str:

@@ -50,7 +50,7 @@ def test_checkpoint_becomes_a_ready_version_with_voices(tiny: Path) -> None:
 
 def test_two_versions_side_by_side(tiny: Path, tmp_path: Path) -> None:
     RandomCheckpoint(Size.TINY, seed=9).write(tmp_path)
-    for folder, version in ((tiny, "1"), (tmp_path, "2"), (tiny, None)):
+    for folder, version in ((tiny, "1"), (tmp_path, "2"), (tiny, "3")):
         assert chattts_import(str(folder), version).is_new
     assert ModelVersion.objects.filter(model__name="chattts").count() == 3
     assert Voice.objects.filter(engine="chattts").count() == 8
@@ -98,6 +98,16 @@ def test_another_version_brings_no_deleted_route_back(tiny: Path, tmp_path: Path
     assert speaking.endswith(" on chattts, tts-1-hd.")
     assert gone.startswith("Deleted routes stay away: tts-1.")
     assert not Route.objects.filter(name="tts-1").exists()
+
+
+def test_the_same_bytes_are_no_other_version(tiny: Path) -> None:
+    tone_import()
+    chattts_import(str(tiny), "mine")
+    told = chattts_speak(str(tiny))
+    assert told.startswith("chattts@mine is imported, and no route gives it weight")
+    assert list(ModelVersion.objects.filter(model__name="chattts")) == [
+        ModelVersion.objects.get(key="chattts@mine")
+    ]
 
 
 def _truncate(asset: Path) -> None:
