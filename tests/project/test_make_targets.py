@@ -72,10 +72,10 @@ def test_say_asks_for_a_text_before_it_installs_anything(venv: Path) -> None:
 
 @pytest.mark.parametrize("given", ["argument", "environment"])
 def test_say_passes_the_text_on_as_it_is(venv: Path, given: str) -> None:
-    text = 'Two "quoted" words; and `more`.'
+    text = '-5 "quoted" words; and `more` for $500.'
     if given == "argument":
         result = make(venv, "say", f"TEXT={text}", "OUT=a b.mp3")
     else:
         result = make(venv, "say", TEXT=text, OUT="a b.mp3")
     assert result.returncode == 0, result.stderr
-    assert f"python manage.py say {text} --out a b.mp3" in calls(venv)
+    assert f"python manage.py say --out a b.mp3 -- {text}" in calls(venv)
