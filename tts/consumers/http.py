@@ -111,13 +111,14 @@ class SpeechHttpConsumer(SpeechConsumer):
                 self._answered.set()
 
     async def _speak(self, too_long: bool) -> None:
-        self._check_head()
-        if too_long:
-            raise BodyTooLarge(self._max_body)
+        self._check_method()
         service = await self._service()
         received = service.clock()
         principal = await service.authenticate(self.bearer)
         principal.require_scope(Scope.SPEECH)
+        self._check_body()
+        if too_long:
+            raise BodyTooLarge(self._max_body)
         order = order_from_json(bytes(self._body))
         self._body.clear()
         session = service.session(
@@ -131,10 +132,12 @@ class SpeechHttpConsumer(SpeechConsumer):
         async with session as speech:
             await self._stream(service, order, speech)
 
-    def _check_head(self) -> None:
-        """Raise for a method, type or encoding that is not taken."""
+    def _check_method(self) -> None:
         if self.connection["method"] != "POST":
             raise MethodNotAllowed(self.connection["method"], METHODS)
+
+    def _check_body(self) -> None:
+        """Raise for a type or encoding that is not taken."""
         media, _, parameters = self.header("content-type").partition(";")
         if media.strip().lower() != "application/json":
             raise UnsupportedMedia("Send the body as Content-Type: application/json.")

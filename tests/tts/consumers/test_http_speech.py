@@ -182,6 +182,8 @@ async def test_refusals(
     [
         ({**HEADERS, "authorization": ""}, None, 401, "invalid_api_key"),
         ({**HEADERS, "authorization": "Bearer vh_wrong"}, None, 401, "invalid_api_key"),
+        ({"authorization": "Bearer vh_wrong", "content-type": "text/plain"}, None, 401,
+         "invalid_api_key"),
         ({**HEADERS, "authorization": f"Basic {SECRET}"}, None, 401, "invalid_api_key"),
         ({**HEADERS, "content-type": "text/plain"}, None, 415, "unsupported_media_type"),
         ({**HEADERS, "content-type": "application/json; charset=gbk"}, None, 415,
