@@ -94,6 +94,11 @@ class SpeechContext:
         return self._inbox.ended
 
     @property
+    def ended_by_client(self) -> bool:
+        """Whether that is the client's own doing."""
+        return self._inbox.ended_by_client
+
+    @property
     def begun(self) -> bool:
         """Whether its turn has come."""
         return self._session is not None
@@ -107,7 +112,7 @@ class SpeechContext:
         return self._inbox.flush(asked)
 
     def end(self, event_id: str | None = None) -> None:
-        """No more text."""
+        """No more text: the client's wish."""
         self._inbox.end(event_id)
 
     def hurry(self) -> None:
@@ -199,7 +204,7 @@ class SpeechContext:
                 return await self._inbox.next(self._patience)
             except TimeoutError:
                 if self._spoken:
-                    self.end()
+                    self._inbox.end(by_client=False)
                     idle = f"No text came for {self._patience:g} s"
                     self._warn("context_idle", f"{idle}: the context has been ended.")
                     return None

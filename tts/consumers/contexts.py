@@ -55,7 +55,7 @@ class OpenContexts:
         """The context of this name that still takes text; raises ContextEnded after its end."""
         found = self._named.get(context_id)
         if found is not None and found.ended:
-            raise ContextEnded(context_id)
+            raise ContextEnded(context_id, by_client=found.ended_by_client)
         return found
 
     def begin(self, context_id: str, session: SessionSettings) -> SpeechContext:

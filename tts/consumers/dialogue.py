@@ -28,7 +28,7 @@ from tts.consumers.protocol import (
 from tts.consumers.settings import SessionSettings, SocketLimits
 from tts.consumers.violations import Violations
 from tts.engine.event import FinishReason
-from tts.speech.errors import BufferFull
+from tts.speech.errors import BufferFull, ContextEnded
 from tts.speech.problem import Problem
 from tts.speech.service import SpeechService
 
@@ -109,6 +109,7 @@ class Dialogue:
                 problem_logged(error, "socket_message_failed"),
                 event_id=message.event_id,
                 context_id=getattr(message, "context_id", None),
+                crossed=isinstance(error, ContextEnded) and not error.by_client,
             )
         else:
             self._violations.taken()
@@ -210,10 +211,14 @@ class Dialogue:
         event_id: str | None = None,
         context_id: str | None = None,
         fatal: bool = False,
+        crossed: bool = False,
     ) -> None:
-        """Say what went wrong; too many violations or a key no longer good end the socket."""
+        """Say what went wrong; too many violations or a key no longer good end the socket.
+
+        What `crossed` something of ours on the wire is no violation, whatever its code.
+        """
         unauthorized = problem.status == 401
-        too_many = self._violations.refused(problem.code)
+        too_many = not crossed and self._violations.refused(problem.code)
         self._outbox.post(
             message_encode(
                 "error",

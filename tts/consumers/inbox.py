@@ -35,11 +35,12 @@ class TextInbox:
     When nothing has come for `delay` seconds after text that is not flushed, its whole
     words are flushed by themselves, and `delayed` is called; when nothing has come for
     as long again, the word that may have gone on is too. `event_id` is that of the
-    message which ended the text.
+    message which ended the text, and `ended_by_client` whether the client knows of the end.
     """
 
     def __init__(self, characters: int, delay: float, delayed: Callable[[], None]) -> None:
         self.ended = False
+        self.ended_by_client = False
         self.event_id: str | None = None
         self._room = characters
         self._delay = delay
@@ -72,9 +73,10 @@ class TextInbox:
         self._pieces.put_nowait(TextPiece("", flush=True, flush_id=str(self._flushes)))
         return True
 
-    def end(self, event_id: str | None = None) -> None:
+    def end(self, event_id: str | None = None, *, by_client: bool = True) -> None:
         """No more text comes."""
         self.ended = True
+        self.ended_by_client = by_client
         self.event_id = event_id
         self._pieces.put_nowait(None)
 

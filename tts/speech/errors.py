@@ -192,12 +192,13 @@ class TooManyContexts(SpeechError):
 
 
 class ContextEnded(SpeechError):
-    """Text came for a context that was ended."""
+    """Text came for a context that was ended, `by_client` or by the server."""
 
     status = 409
     code = "context_ended"
 
-    def __init__(self, context_id: str) -> None:
+    def __init__(self, context_id: str, *, by_client: bool) -> None:
+        self.by_client = by_client
         super().__init__(
             f"The context {context_id!r} has ended; wait for its speech.done.", param="context_id"
         )

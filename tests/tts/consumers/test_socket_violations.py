@@ -1,9 +1,37 @@
 """Errors of the client's own making end a socket, if little else comes."""
 
+import asyncio
+from contextlib import suppress
+
+import pytest
+
 from tenants.errors import LimitExceeded
-from tests.tts.consumers.socket_client import connected
+from tenants.reservation import Reservation
+from tests.tts.consumers.socket_client import Client, connected
 from tests.tts.speech.speech_fakes import Platform
 from tts.consumers.settings import SocketLimits
+
+
+@pytest.fixture
+def settling(speech_platform: Platform, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Holds contexts between their end and its `speech.done`, until it is set."""
+    settle, held = speech_platform.limiter.settle, asyncio.Event()
+
+    async def settle_when_told(reservation: Reservation, characters_spoken: int) -> bool:
+        # Bounded: a test that fails must not leave its service waiting.
+        with suppress(TimeoutError):
+            await asyncio.wait_for(held.wait(), 5)
+        return await settle(reservation, characters_spoken)
+
+    monkeypatch.setattr(speech_platform.limiter, "settle", settle_when_told)
+    return held
+
+
+async def refused_without_harm(client: Client, times: int) -> None:
+    for _ in range(times):
+        await client.send("input_text.append", text="Two.")
+        _, error = await client.until("error")
+        assert (error["error"]["code"], error["fatal"]) == ("context_ended", False)
 
 
 async def test_too_many_errors_are_closed_1008(speech_platform: Platform) -> None:
@@ -39,6 +67,34 @@ async def test_text_after_the_end_counts(speech_platform: Platform) -> None:
         await client.until("error", fatal=True)
         assert (await client.until("session.closing"))[1]["reason"] == "too_many_errors"
         assert await client.close_code() == 1008
+
+
+async def test_text_that_crosses_the_end_of_an_idle_context_does_not_count(
+    speech_platform: Platform, settling: asyncio.Event
+) -> None:
+    limits = SocketLimits(errors=3, idle_seconds=0.1)
+    async with connected(speech_platform, limits=limits) as client:
+        await client.send("input_text.append", text="One.")
+        await client.until("warning", code="context_idle")
+        await refused_without_harm(client, 4)
+        settling.set()
+        assert (await client.until("speech.done"))[1]["reason"] == "completed"
+
+
+async def test_text_that_crosses_the_end_of_a_context_in_a_drain_does_not_count(
+    speech_platform: Platform, settling: asyncio.Event
+) -> None:
+    async with connected(speech_platform, limits=SocketLimits(errors=3)) as client:
+        await client.send("session.update", max_buffer_delay_ms=100)
+        await client.send("input_text.append", text="One.")
+        await client.until("speech.started")
+        speech_platform.service.drain()
+        await client.until("warning", code="context_idle")
+        await refused_without_harm(client, 4)
+        settling.set()
+        assert (await client.until("speech.done"))[1]["reason"] == "completed"
+        await client.until("session.closing", reason="server_stopping")
+        assert await client.close_code() == 1001
 
 
 async def test_good_messages_make_up_for_bad_ones(speech_platform: Platform) -> None:
