@@ -14,12 +14,10 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from voicehost.server.config import WebConfig
 from voicehost.server.limited import LimitedRequests, LimitedSocket
+from voicehost.server.stop import TELL_SECONDS, until_none
 
 log = structlog.get_logger(__name__)
 
-_STOP_POLL_SECONDS = 0.05
-_TELL_SECONDS = 1.0
-"""How long sockets have to say why they end, once the grace is over."""
 _CUT_SECONDS = 1
 """What uvicorn itself may wait for, once the grace is over."""
 
@@ -92,22 +90,19 @@ class DrainingServer(uvicorn.Server):
         for listening in sockets or []:
             listening.close()
         self._idle_close()
-        await self._until_none(self._grace_seconds)
+        await until_none(self._awaited, self._grace_seconds)
         connections = self.server_state.connections
         if connections:
             log.warning("web_connections_cut", connections=len(connections))
             self._on_cut()
             self._cut()
             # uvicorn closes sockets that have not done so themselves without a word.
-            await self._until_none(_TELL_SECONDS)
+            await until_none(self._awaited, TELL_SECONDS)
         await super().shutdown(sockets)
 
-    async def _until_none(self, seconds: float) -> None:
-        """Wait until no connection is left, at most so long."""
-        loop = asyncio.get_running_loop()
-        end = loop.time() + seconds
-        while self.server_state.connections and loop.time() < end and not self.force_exit:  # noqa: ASYNC110 - uvicorn tells of no end
-            await asyncio.sleep(_STOP_POLL_SECONDS)
+    def _awaited(self) -> int:
+        """How many connections the stop waits for: none once a second signal came."""
+        return 0 if self.force_exit else len(self.server_state.connections)
 
     def _idle_close(self) -> None:
         """End connections without a request, and the others after theirs.

@@ -19,14 +19,12 @@ from zope.interface import implementer
 from tts.denial import DENIAL
 from voicehost.server.config import WebConfig
 from voicehost.server.http import SpeechRequest, WebFactory
+from voicehost.server.stop import TELL_SECONDS, until_none
 from voicehost.server.websocket import SpeechSocketFactory, SpeechWebSocket
 
 log = structlog.get_logger(__name__)
 reactor: Any = _reactor
 
-_STOP_POLL_SECONDS = 0.05
-_TELL_SECONDS = 1.0
-"""How long sockets have to say why they end, once the grace is over."""
 _LET_GO_SECONDS = 5.0
 _GONE = {"disconnected": True}
 Protocol = SpeechRequest | SpeechWebSocket
@@ -172,7 +170,7 @@ class WebServer(Server):  # type: ignore[misc]
                 port.stopListening()
             self._on_drain()
             self.http_factory.end_when_answered()
-            await _until_none(self._live, self.config.grace_seconds)
+            await until_none(self._live, self.config.grace_seconds)
             left = self._live()
             if left:
                 log.warning("web_connections_cut", connections=left)
@@ -205,7 +203,7 @@ class WebServer(Server):  # type: ignore[misc]
         tasks = self._applications(SpeechRequest)
         for task in tasks:
             task.cancel()
-        await _until_none(self._sockets, _TELL_SECONDS)
+        await until_none(self._sockets, TELL_SECONDS)
         sockets = self._applications(SpeechWebSocket)
         for task in sockets:
             task.cancel()
@@ -225,12 +223,6 @@ class WebServer(Server):  # type: ignore[misc]
             if isinstance(protocol, kind)
         )
         return [task for task in found if task is not None and not task.done()]
-
-
-async def _until_none(count: Callable[[], int], seconds: float) -> None:
-    end = twisted_loop.time() + seconds
-    while count() and twisted_loop.time() < end:  # noqa: ASYNC110 - Daphne tells of no end
-        await asyncio.sleep(_STOP_POLL_SECONDS)
 
 
 async def _receive(protocol: Protocol, queue: "asyncio.Queue[dict[str, Any]]") -> dict[str, Any]:
