@@ -18,14 +18,12 @@ from redis.exceptions import RedisError
 
 from coordination import keys
 from coordination.epoch import ConfigCache
-from tenants.errors import BudgetTooSmall, LimiterUnavailable, LimitExceeded, TextTooLong
+from tenants.errors import LimiterUnavailable, LimitExceeded, TextTooLong
 from tenants.principal import Principal, TierSpec
 from tenants.releases import Releases, Scopes
-from tenants.reservation import Rate, Rates, Reservation, limit_scopes
+from tenants.reservation import LEASE_SECONDS, Rate, Rates, Reservation, limit_scopes
 
 T = TypeVar("T")
-LEASE_SECONDS = 30.0
-"""A slot whose owner has not renewed it for this long counts as free."""
 SLOT_RETRY_SECONDS = 1.0
 """Advice where all slots are taken: when one is freed depends on the tenant's own requests."""
 _MICRO = 1_000_000
@@ -66,8 +64,10 @@ class Limiter:
 
         Raises TextTooLong (above the tier's longest text), BudgetTooSmall (above a
         minute's budget, never retryable), LimitExceeded with the exact wait, or
-        LimiterUnavailable; whatever is raised, nothing stays taken (a slot is freed once
-        Redis answers again).
+        LimiterUnavailable. A refusal takes nothing. Where Redis does not answer, or the
+        caller is cancelled, slot and characters are given back (once Redis answers again;
+        one that was silent for LEASE_SECONDS lets them end by themselves); the request
+        stays counted until it refills, 60 s by the requests a minute.
         """
         tier.check_characters(characters)
         scopes = limit_scopes(principal, tier)
@@ -89,6 +89,8 @@ class Limiter:
         """Take `characters` more for text that arrived later; raises as `reserve` does.
 
         Returns the reservation that replaces the given one, which stays good when this raises.
+        Where Redis does not answer, the characters may stay taken until they refill, at most
+        a minute: no lease tells whether they were, and none are given back that were not taken.
         """
         total = reservation.characters + characters
         if total > reservation.max_characters:
@@ -124,30 +126,9 @@ class Limiter:
     async def _take(
         self, reservation: Reservation, *, requests: int, characters: int
     ) -> Reservation:
-        if characters < 0:
-            raise ValueError(f"characters is {characters}; it cannot be negative")
         for scope in reservation.scopes:
-            if characters > scope.characters_per_minute:
-                raise BudgetTooSmall(characters, scope.scope, scope.characters_per_minute)
-        key, tenant = reservation.scopes
-        unknown = (reservation.scopes, reservation.request_id, characters) if requests else None
-        call = self._call(
-            self._reserve(
-                keys=[keys.CONFIG_EPOCH, *key.redis_keys, *tenant.redis_keys],
-                args=[
-                    self._now(),
-                    reservation.request_id,
-                    requests,
-                    characters,
-                    _LEASE,
-                    round(SLOT_RETRY_SECONDS * _MICRO),
-                    *key.limits,
-                    *tenant.limits,
-                ],
-            ),
-            unknown,
-        )
-        total = reservation.characters + characters
+            scope.check_characters(characters)
+        call = self._ask(reservation, requests, characters)
 
         def undo(reply: list[Any]) -> Coroutine[Any, Any, bool] | None:
             # The caller went away while Redis answered: nobody would settle what was
@@ -167,7 +148,30 @@ class Limiter:
         rates = _rates(reservation.scopes, state, taken=not refused)
         if refused:
             raise _refusal(reservation.scopes, refused, wait / _MICRO, rates)
+        total = reservation.characters + characters
         return replace(reservation, characters=total, epoch=text, rates=rates)
+
+    def _ask(
+        self, reservation: Reservation, requests: int, characters: int
+    ) -> Coroutine[Any, Any, Any]:
+        """The script's reply; a new request that is not answered is released later."""
+        key, tenant = reservation.scopes
+        return self._call(
+            self._reserve(
+                keys=[keys.CONFIG_EPOCH, *key.redis_keys, *tenant.redis_keys],
+                args=[
+                    self._now(),
+                    reservation.request_id,
+                    requests,
+                    characters,
+                    _LEASE,
+                    round(SLOT_RETRY_SECONDS * _MICRO),
+                    *key.limits,
+                    *tenant.limits,
+                ],
+            ),
+            (reservation.scopes, reservation.request_id, characters) if requests else None,
+        )
 
     async def _settle_now(self, scopes: Scopes, lease: str, unused: int) -> bool:
         key, tenant = scopes

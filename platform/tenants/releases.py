@@ -5,12 +5,12 @@ carried out when Redis goes on. Its request has failed: nobody renews or settles
 """
 
 import asyncio
-import contextlib
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from tenants.errors import LimiterUnavailable
-from tenants.reservation import LimitScope
+from tenants.reservation import LEASE_SECONDS, LimitScope
 
 RETRY_SECONDS = 0.5
 LOOKS = 2
@@ -26,6 +26,7 @@ Settle = Callable[[Scopes, str, int], Awaitable[bool]]
 class _Release:
     scopes: Scopes
     unused: int
+    ends: float
     looks: int = field(default=LOOKS)
 
 
@@ -33,17 +34,19 @@ class Releases:
     """Calls `settle` for each slot until Redis has answered; one after the other, in one task.
 
     `settle` frees a lease and gives its unused characters back; it returns whether the
-    lease was held, and raises LimiterUnavailable.
+    lease was held, and raises LimiterUnavailable. A slot is given up LEASE_SECONDS after
+    it was added, when its lease has ended. `clock` gives seconds.
     """
 
-    def __init__(self, settle: Settle) -> None:
+    def __init__(self, settle: Settle, clock: Callable[[], float] = time.monotonic) -> None:
         self._settle = settle
+        self._clock = clock
         self._waiting: dict[str, _Release] = {}
         self._task: asyncio.Task[None] | None = None
 
     def add(self, scopes: Scopes, lease: str, unused: int) -> None:
         """Free a lease when that is possible, with `unused` characters."""
-        self._waiting[lease] = _Release(scopes, unused)
+        self._waiting[lease] = _Release(scopes, unused, self._clock() + LEASE_SECONDS)
         if len(self._waiting) > MAX_WAITING:
             del self._waiting[next(iter(self._waiting))]
         if self._task is None or self._task.done():
@@ -57,11 +60,21 @@ class Releases:
 
     async def _run(self) -> None:
         while self._waiting:
-            # One that Redis does not answer waits for all of them.
-            with contextlib.suppress(LimiterUnavailable):
-                for lease, release in list(self._waiting.items()):
+            for lease, release in list(self._waiting.items()):
+                if self._clock() >= release.ends:
+                    self._forget(lease, release)
+                    continue
+                try:
                     held = await self._settle(release.scopes, lease, release.unused)
-                    release.looks -= 1
-                    if held or release.looks == 0:
-                        self._waiting.pop(lease, None)
+                except LimiterUnavailable:
+                    # Of this one or of all: the others have their turn, but not all at once.
+                    await asyncio.sleep(RETRY_SECONDS)
+                    continue
+                release.looks -= 1
+                if held or release.looks == 0:
+                    self._forget(lease, release)
             await asyncio.sleep(RETRY_SECONDS)
+
+    def _forget(self, lease: str, release: _Release) -> None:
+        if self._waiting.get(lease) is release:
+            del self._waiting[lease]

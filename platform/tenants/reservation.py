@@ -4,7 +4,11 @@ import math
 from dataclasses import dataclass
 
 from coordination import keys
+from tenants.errors import BudgetTooSmall
 from tenants.principal import Principal, TierSpec
+
+LEASE_SECONDS = 30.0
+"""A slot whose owner has not renewed it for this long counts as free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,13 @@ class LimitScope:
     def limits(self) -> tuple[int, int, int]:
         """Requests and characters a minute, concurrency: the order of the scripts."""
         return self.requests_per_minute, self.characters_per_minute, self.concurrency
+
+    def check_characters(self, characters: int) -> None:
+        """Raise BudgetTooSmall where a whole minute does not allow so many; ValueError below 0."""
+        if characters < 0:
+            raise ValueError(f"characters is {characters}; it cannot be negative")
+        if characters > self.characters_per_minute:
+            raise BudgetTooSmall(characters, self.scope, self.characters_per_minute)
 
 
 _Own = tuple[int | None, int | None, int | None]

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from redis.asyncio import Redis
 
 from tenants.errors import BudgetTooSmall, LimitExceeded
-from tenants.limits import LEASE_SECONDS, Limiter
+from tenants.limits import Limiter
 from tenants.principal import TenantLimits
-from tenants.reservation import Reservation
+from tenants.reservation import LEASE_SECONDS, Reservation
 from tests.tenants.callers import Clock, principal_for, tier_spec_for
 
 MICRO = 1_000_000

@@ -13,7 +13,7 @@ from tenants.errors import LimiterUnavailable, LimitExceeded
 from tenants.limits import Limiter
 from tenants.principal import Principal
 from tenants.releases import Releases
-from tenants.reservation import Reservation, limit_scopes
+from tenants.reservation import LEASE_SECONDS, Reservation, limit_scopes
 from tests.redis_server import eventually
 from tests.tenants.callers import Clock, principal_for, tier_spec_for
 
@@ -151,6 +151,33 @@ async def test_release_ends_when_redis_has_told(
     assert waiting._task is not None
     await asyncio.wait_for(waiting._task, 10)
     assert settle.answers == []
+
+
+async def test_slot_that_always_fails_keeps_no_other_and_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(releases, "RETRY_SECONDS", 0.0)
+    clock, freed = Clock(), []
+
+    async def settle(scopes: object, lease: str, unused: int) -> bool:
+        if lease == "broken":
+            raise LimiterUnavailable
+        freed.append(lease)
+        return True
+
+    waiting = Releases(settle, lambda: clock() / 1_000_000)
+    caller = principal_for()
+    for name in ("broken", "behind", "last"):
+        waiting.add(limit_scopes(caller, caller.tier), name, 0)
+    await eventually(lambda: len(freed) == 2)
+    assert freed == ["behind", "last"]
+    clock.advance(LEASE_SECONDS - 0.001)
+    await asyncio.sleep(0)
+    assert list(waiting._waiting) == ["broken"]
+    clock.advance(0.001)
+    assert waiting._task is not None
+    await asyncio.wait_for(waiting._task, 10)
+    assert not waiting._waiting
 
 
 async def test_releases_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

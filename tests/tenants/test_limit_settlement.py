@@ -8,9 +8,9 @@ import pytest
 from redis.asyncio import Redis
 
 from tenants.errors import LimitExceeded, TextTooLong
-from tenants.limits import LEASE_SECONDS, Limiter
+from tenants.limits import Limiter
 from tenants.principal import Principal
-from tenants.reservation import Reservation
+from tenants.reservation import LEASE_SECONDS, Reservation
 from tests.tenants.callers import Clock, principal_for, tier_spec_for
 
 
