@@ -19,9 +19,9 @@ MOST_PORT = 65_535
 MOST_PROCESSES = 256
 MOST_LANES = 1024
 MOST_GRACE = 24 * 3600
-_HOST = re.compile(r"[^\s/:]+|\[[0-9a-fA-F:.]+\]")
+_HOSTS = (re.compile(r"[^\s/:]+|\[[0-9a-fA-F:.]+\]").fullmatch, "host names without scheme or port")
 # Apps in a shell of their own have other schemes than the web's.
-_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/]+")
+_ORIGINS = (re.compile(r"[a-z][a-z0-9+.-]*://[^\s/]+").fullmatch, "origins like https://HOST")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +77,7 @@ def environment_read() -> Environment:
     embedded = read.switch("EMBEDDED_REDIS")
     process_id = read.text("VOICEHOST_PROCESS_ID")
     redis_given = "" if embedded else read.url("REDIS_URL", "", redis_url_check, REDIS_FORMS)
-    try:
-        redis_in_force, secret_key = _redis_url_in_force(var_dir), _secret_key(var_dir)
-    except OSError as error:
-        raise refused("VAR_DIR", clipped(str(var_dir)), f"usable ({error})") from error
+    redis_in_force, secret_key = _kept(var_dir)
     return Environment(
         var_dir=var_dir,
         host=read.text("HOST", "127.0.0.1"),
@@ -95,13 +92,9 @@ def environment_read() -> Environment:
         asgi_server=read.choice("ASGI_SERVER", ("daphne", "uvicorn")),
         secret_key=secret_key,
         public_catalogue=read.switch("PUBLIC_CATALOGUE"),
-        allowed_hosts=read.names(
-            "ALLOWED_HOSTS", _HOST.fullmatch, "host names without scheme or port"
-        ),
-        cors_origins=read.names("CORS_ORIGINS", _ORIGIN.fullmatch, "origins like https://HOST"),
-        csrf_trusted_origins=read.names(
-            "CSRF_TRUSTED_ORIGINS", _ORIGIN.fullmatch, "origins like https://HOST"
-        ),
+        allowed_hosts=read.names("ALLOWED_HOSTS", *_HOSTS),
+        cors_origins=read.names("CORS_ORIGINS", *_ORIGINS),
+        csrf_trusted_origins=read.names("CSRF_TRUSTED_ORIGINS", *_ORIGINS),
         log_level=read.choice("LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL")),
         log_json=read.switch("LOG_JSON"),
         process_id=process_id or secrets.token_hex(6),
@@ -125,6 +118,14 @@ def _devices(text: str) -> tuple[str, ...]:
         allowed = "cpu, cuda or cuda:NUMBER, each once, separated by commas"
         raise refused("SYNTHESIS_DEVICES", clipped(text), allowed)
     return devices
+
+
+def _kept(var_dir: Path) -> tuple[str, str]:
+    """What the state folder tells: the URL of the Redis in force, and the secret key."""
+    try:
+        return _redis_url_in_force(var_dir), _secret_key(var_dir)
+    except OSError as error:
+        raise refused("VAR_DIR", clipped(str(var_dir)), f"usable ({error})") from error
 
 
 def _redis_url_in_force(var_dir: Path) -> str:

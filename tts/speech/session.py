@@ -158,11 +158,9 @@ class SpeechSession:
         assert self.plan is not None  # noqa: S101 - set by __aenter__
         async with aclosing(self._segments.read(self.plan, self.order.language)) as segments:
             first = await anext(segments, None)
-            if first is None:
-                yield self._finished(FinishReason.COMPLETED)
-                return
-            if self._cancelled:
-                yield self._finished(FinishReason.CANCELLED)
+            if first is None or self._cancelled:
+                reason = FinishReason.COMPLETED if first is None else FinishReason.CANCELLED
+                yield self._finished(reason)
                 return
             request = self.plan.request(self.order, self.principal, self.request_id)
             stream = self._service.gateway.open(request, segments_chain(first, segments))

@@ -15,6 +15,15 @@ KILL_MARGIN_SECONDS = 10.0
 
 A worker may need 7.5 seconds of it (`tts.consumers.batching`), a web process some five.
 """
+_APPLICATION = ("-m", "celery", "--quiet", "-A", "voicehost.celery")
+_CELERY = {
+    "celery": (
+        *_APPLICATION, "worker", "--concurrency", "2", "--loglevel", "WARNING",
+        "--without-mingle", "--without-gossip",
+    ),
+    # No pid file: the supervisor already sees to it that there is one beat.
+    "beat": (*_APPLICATION, "beat", "--loglevel", "WARNING", "--pidfile", ""),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +38,6 @@ class Plan:
 def plan_make(environment: Environment, *, redis_url: str, web_fd: int, chdir: Path = ROOT) -> Plan:
     """Plan every process but Redis."""
     shared = {"REDIS_URL": redis_url, "VAR_DIR": str(environment.var_dir)}
-
     ports = metrics_ports(environment)
 
     def spec(name: str, *arguments: str, fds: tuple[int, ...] = ()) -> ProcessSpec:
@@ -59,15 +67,7 @@ def plan_make(environment: Environment, *, redis_url: str, web_fd: int, chdir: P
         )
         for number in range(environment.web_processes)
     )  # fmt: skip
-    celery_application = ("-m", "celery", "--quiet", "-A", "voicehost.celery")
-    celery = (
-        spec(
-            "celery", *celery_application, "worker", "--concurrency", "2", "--loglevel", "WARNING",
-            "--without-mingle", "--without-gossip",
-        ),
-        # No pid file: the supervisor already sees to it that there is one beat.
-        spec("beat", *celery_application, "beat", "--loglevel", "WARNING", "--pidfile", ""),
-    )  # fmt: skip
+    celery = tuple(spec(name, *arguments) for name, arguments in _CELERY.items())
     return Plan(workers=workers, celery=celery, web=web)
 
 
