@@ -12,10 +12,15 @@ from coordination.clipping import clipped
 DATABASE_SCHEMES = ("postgres", "postgresql", "sqlite")
 DATABASE_FORMS = "like postgres://USER:PASSWORD@HOST:PORT/NAME or sqlite:///PATH"
 REDIS_FORMS = "like redis://:PASSWORD@HOST:PORT/NUMBER, rediss://… or unix://PATH"
+# A path, or a host with or without its port: what may stand where no account is.
+_PLACE = re.compile(r"((\[[0-9a-fA-F:.]+\]|[^:/]+)(:\d{1,5})?)?(/|\Z)")
 
 
 def url_shown(url: str) -> str:
-    """The URL, quoted, without its account and its query, where passwords may be."""
+    """The URL, quoted, without its account and its query, where passwords may be.
+
+    What follows a colon is one as well where it is no port after a host: its @ was forgotten.
+    """
     scheme, there, rest = url.partition("://")
     if not there:
         # Where its parts are cannot be told, nor which of them is the password.
@@ -24,7 +29,10 @@ def url_shown(url: str) -> str:
     if "?" in account or "#" in account:
         # That @ may stand in the query.
         at, place = "", "…"
-    return clipped(f"{scheme}://{'…@' if at else ''}{re.split('[?#]', place)[0]}")
+    place = re.split("[?#]", place)[0]
+    if not at and not _PLACE.match(place):
+        place = f"{place.partition(':')[0]}:…"
+    return clipped(f"{scheme}://{'…@' if at else ''}{place}")
 
 
 def database_config(url: str) -> dict[str, Any]:
@@ -35,6 +43,8 @@ def database_config(url: str) -> dict[str, Any]:
     config: dict[str, Any] = environ.Env.db_url_config(url)
     if not config.get("NAME"):
         raise ValueError("it does not name a database on that server")
+    if scheme == "sqlite" and ":memory:" in config["NAME"]:
+        raise ValueError("each process would have a database of its own")
     return config
 
 

@@ -1,5 +1,6 @@
 """The one place that reads the environment. Every setting is described in `.env.example`."""
 
+import io
 import os
 import re
 import secrets
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import environ
+from django.core.exceptions import ImproperlyConfigured
 
 from coordination.clipping import clipped
 from tts.engines.devices import CPU, device_name
@@ -67,10 +69,8 @@ class Environment:
 
 
 def environment_read() -> Environment:
-    """Read the environment; raises ImproperlyConfigured naming the variable that is wrong."""
-    dotenv = ROOT / ".env"
-    if dotenv.is_file():
-        environ.Env.read_env(str(dotenv))
+    """Read the environment; raises ImproperlyConfigured naming what is wrong in it."""
+    _dotenv_read(ROOT / ".env")
     read = Variables(os.environ)
     var_dir = Path(read.text("VAR_DIR", str(ROOT / "var"))).expanduser().resolve()
     sqlite = f"sqlite:///{var_dir / 'voicehost.sqlite3'}"
@@ -106,6 +106,19 @@ def environment_read() -> Environment:
         grace_seconds=read.number("GRACE_SECONDS", 20, least=0, most=MOST_GRACE),
         given=frozenset(name for name, value in os.environ.items() if value.strip()),
     )
+
+
+def _dotenv_read(path: Path) -> None:
+    """Have what the file sets, where the environment does not; it need not be there."""
+    try:
+        content = path.read_text("utf-8")
+    except FileNotFoundError:
+        return
+    except (OSError, UnicodeDecodeError) as error:
+        # The library goes on without what it cannot open.
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise ImproperlyConfigured(f"{path} cannot be read: {why}") from error
+    environ.Env.read_env(io.StringIO(content))
 
 
 def _devices(text: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
+from voicehost import env
 from voicehost.addresses import database_config
 from voicehost.env import environment_read
 
@@ -108,6 +109,17 @@ def test_what_is_long_or_has_lines_stays_one_short_line(monkeypatch: pytest.Monk
         ("REDIS_URL", f"redis://:{SECRET}@redis:6379/zero", "'redis://…@redis:6379/zero'"),
         ("REDIS_URL", f"redis://:1#{SECRET}@redis:6379/0", "'redis://…'"),
         ("REDIS_URL", f"redis://:1/{SECRET}@redis:6379/0", "'redis://…@redis:6379/0'"),
+        ("DATABASE_URL", f"postgres://user:{SECRET}/", "'postgres://user:…'"),
+        ("DATABASE_URL", f"postgres://user:5{SECRET}/", "'postgres://user:…'"),
+        ("DATABASE_URL", f"mysql://user:{SECRET}/5/x", "'mysql://user:…'"),
+        ("DATABASE_URL", "mysql://db:3306/x", "'mysql://db:3306/x'"),
+        ("DATABASE_URL", "mysql://[::1]:3306/x", "'mysql://[::1]:3306/x'"),
+        ("DATABASE_URL", "sqlite://", "'sqlite://'"),
+        ("DATABASE_URL", "sqlite:///", "'sqlite:///'"),
+        ("DATABASE_URL", "sqlite:///:memory:", "'sqlite:///:memory:'"),
+        ("REDIS_URL", f"redis://:{SECRET}", "'redis://:…'"),
+        ("REDIS_URL", f"redis://user:{SECRET}/0", "'redis://user:…'"),
+        ("REDIS_URL", "redis://:6379/0", "'redis://:…'"),
         ("REDIS_URL", "unix://", "'unix://'"),
         ("REDIS_URL", f"redis://redis/0?db={SECRET}", "'redis://redis/0'"),
     ],
@@ -137,6 +149,33 @@ def test_redis_is_the_embedded_one_that_runs_where_none_is_given(
 def test_a_key_is_taken_as_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_KEY", f"$ {SECRET} ")
     assert environment_read().secret_key == f"$ {SECRET} "
+
+
+def test_a_file_of_settings_is_read_where_the_environment_says_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / ".env").write_text("PORT=8002\nHOST=192.0.2.1\n")
+    monkeypatch.setattr(env, "ROOT", tmp_path)
+    monkeypatch.setenv("HOST", "192.0.2.2")
+    monkeypatch.setenv("PORT", "")  # so that it is taken away again
+    monkeypatch.delenv("PORT")
+    read = environment_read()
+    assert (read.port, read.host) == (8002, "192.0.2.2")
+
+
+@pytest.mark.parametrize("kind", ["folder", "bytes"])
+def test_a_file_of_settings_that_cannot_be_read_is_named(
+    kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(env, "ROOT", tmp_path)
+    if kind == "folder":
+        (tmp_path / ".env").mkdir()
+    else:
+        (tmp_path / ".env").write_bytes(b"PORT=\xff")
+    why = "Is a directory" if kind == "folder" else "it is not UTF-8"
+    with pytest.raises(ImproperlyConfigured) as raised:
+        environment_read()
+    assert str(raised.value) == f"{tmp_path / '.env'} cannot be read: {why}"
 
 
 def test_a_state_folder_that_is_none_is_named(
