@@ -1,9 +1,10 @@
-"""Devices by name: "cpu", "cuda" (the first one), "cuda:0", …
+"""Devices by name: "cpu", "cuda" (the first one), "cuda:0", …; and the CPU's cores.
 
 VersionUnavailable
 └── DeviceUnavailable  the device that was asked for is not here
 """
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,12 @@ CPU = "cpu"
 
 class DeviceUnavailable(VersionUnavailable):
     """The device that was asked for is not here."""
+
+
+def cores() -> int:
+    """The cores this process may use (all of the machine's where the system cannot say)."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
 def device_name(text: str) -> str:

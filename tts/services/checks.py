@@ -1,6 +1,5 @@
 """Listening to a registered version, and keeping what was heard with it."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from models_registry.errors import RegistryError
 from models_registry.selectors import VersionSpec, version_spec_sync, version_verdicts
 from models_registry.services import CheckedProfile, version_checks_set
 from tts.engine.errors import EngineError
+from tts.engines.devices import cores
 from tts.errors import ModelCheckFailed
 from tts.recognition.whisper import (
     INSTALL,
@@ -86,7 +86,7 @@ def _listened(spec: VersionSpec, sentences: int, told: Told) -> tuple[CheckedPro
                 f"{spec.key} {heard.name}: {heard.unsaid} sentences were not spoken: {heard.reason}"
             )
 
-    voice = VersionVoice(spec, threads=len(os.sched_getaffinity(0)))
+    voice = VersionVoice(spec, threads=cores())
     recogniser = Recogniser(WhisperTranscriber(Path(settings.VAR_DIR) / "cache" / "whisper"))
     try:
         return listen(voice, recogniser, sentences, tell)

@@ -1,11 +1,11 @@
 """`bench chattts-error`: each profile's numbers against full precision, on random weights."""
 
-import os
 from argparse import ArgumentParser
 from pathlib import Path
 
 from tts.engine.errors import EngineError
 from tts.engine.request import Profile
+from tts.engines.devices import cores
 from voicehost.bench.base import BenchRun
 from voicehost.bench.chattts_options import checkpoint, checkpoint_arguments
 from voicehost.bench.errors import BenchError
@@ -50,7 +50,7 @@ class ChatTtsErrorBench:
         run.progress.part("float32, by torch", needs=REFERENCE_SECONDS[run.options["size"]])
         before = run.budget.spent
         shards = LocalShards(chattts_manifest(folder).shards)
-        errors = NumericErrors(shards, tokens, threads=len(os.sched_getaffinity(0)))
+        errors = NumericErrors(shards, tokens, threads=cores())
         # No profile takes longer than the reference.
         needs = run.budget.spent - before
         add = run.report.add

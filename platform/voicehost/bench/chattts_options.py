@@ -1,6 +1,5 @@
 """Which weights `bench chattts` and its kin measure, and where."""
 
-import os
 import tempfile
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterator
@@ -8,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tts.engines.base import Device
-from tts.engines.devices import CPU, device_name
+from tts.engines.devices import CPU, cores, device_name
 from voicehost.bench.base import BenchRun
 
 
@@ -53,8 +52,7 @@ def devices_tried(run: BenchRun) -> list[Device]:
     More threads than free cores are far slower. A CUDA device's work needs no more than one.
     """
     name: str = run.options["device"]
-    cores = len(os.sched_getaffinity(0))
-    return [Device(name, threads) for threads in sorted({1, cores if name == CPU else 1})]
+    return [Device(name, threads) for threads in sorted({1, cores() if name == CPU else 1})]
 
 
 def aims_hold(run: BenchRun, device: Device) -> bool:

@@ -9,6 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Self
 
+from tts.engines.devices import cores
+
 PACKAGES = (
     "voicehost",
     "daphne",
@@ -40,7 +42,7 @@ class Machine:
         """Look at this machine."""
         return cls(
             processor=_processor(),
-            cores=len(os.sched_getaffinity(0)),
+            cores=cores(),
             memory_gib=round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
             system=f"{platform.system()} {platform.release()}",
             python=platform.python_version(),

@@ -2,12 +2,12 @@
 
 import asyncio
 import math
-import os
 import time
 from argparse import ArgumentParser
 from collections.abc import Awaitable, Callable
 
 from tts.engine.request import Profile
+from tts.engines.devices import cores
 from voicehost.bench.base import BenchRun
 from voicehost.bench.client import Address
 from voicehost.bench.crowd import CrowdFigures, crowd_listen
@@ -123,7 +123,7 @@ class Overhead:
 
     async def _compare(self, only: str | None) -> None:
         self._begin("loading the engine in this process", needs=LOAD_SECONDS)
-        lanes = len(os.sched_getaffinity(0))
+        lanes = cores()
         async with engine_side(lanes, (Profile.REALTIME, Profile.STANDARD)) as engine:
             sides = Sides(engine, self._address)
             try:

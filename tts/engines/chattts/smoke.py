@@ -5,7 +5,6 @@ engine does, by what computes it on the CPU of this machine, with a cache of a f
 of an engine's.
 """
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -26,6 +25,7 @@ from tts.engines.chattts.profile import ProfileSettings, profile_settings
 from tts.engines.chattts.random_stream import StreamKey
 from tts.engines.chattts.speaker import SpeakerStatistics, speaker_normalise
 from tts.engines.chattts.tokens import Vocabulary
+from tts.engines.devices import cores
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ _CACHE: Final = CacheShape(slots=2, positions=64)
 
 def smoke_speak(shards: Shards) -> None:
     """Speak in every profile; raises VersionUnavailable saying where it fails, and why."""
-    device = Device(threads=os.cpu_count() or 1)
+    device = Device(threads=cores())
     passing = _Unshared(shards)
     with torch_threads(device.threads):
         for profile in Profile:

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from monitoring.exporter import MetricsPortUnusable, metrics_serve
+from tts.engines.devices import cores
 
 log = structlog.get_logger(__name__)
 
@@ -50,7 +51,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until a signal comes."""
-        lanes = options["lanes"] or _cores()
+        lanes = options["lanes"] or cores()
         if lanes < 1:
             raise CommandError(f"--lanes must be 0 or more, not {options['lanes']}")
         # Lanes already use every core: libraries that bring threads of their own
@@ -112,12 +113,6 @@ def _device_check(name: str) -> None:
         device_find(name)
     except DeviceUnavailable as error:
         raise CommandError(f"--device: {error}") from error
-
-
-def _cores() -> int:
-    """The cores this process may use (all of the machine's where the system cannot say)."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
 def _stop_or_exit(stop: asyncio.Event) -> None:
