@@ -56,7 +56,11 @@ async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
         await socket(receive, send)
     elif scope["path"] == "/v1/audio/speech":
         await speech(scope, receive, send)
+    elif scope["path"] == "/blind":
+        await blind(send)
     else:
+        if scope["path"] == "/stop":
+            state["events"].append("stop")
         await http(scope["path"], receive, send)
 
 
@@ -112,6 +116,14 @@ async def flood(message: dict[str, Any], receive: Any, send: Any) -> None:
             await send(message)
             state["sent"] += len(BLOCK)
     state["events"].append("flood ended")
+
+
+async def blind(send: Any) -> None:
+    """Send until `/stop`, without a look at whether anybody is there."""
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    while "stop" not in state["events"]:
+        await send({"type": "http.response.body", "body": BLOCK, "more_body": True})
+    state["events"].append("blind ended")
 
 
 async def deny(scope: dict[str, Any], receive: Any, send: Any) -> None:

@@ -4,6 +4,8 @@ import json
 import socket
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from urllib.request import urlopen
 
 import pytest
 import websockets.sync.client
@@ -140,3 +142,25 @@ def test_flood_of_messages_does_not_swallow_the_close_code(server: Server) -> No
                 # In all, longer than WebSocket servers usually wait for a client's close frame.
                 time.sleep(0.7)
         assert client.recv(4_096) == b"\x81\x04hold\x88\x04\x03\xf0so"
+
+
+def test_http_sender_behind_an_answer_that_is_hardly_read_is_given_up(server: Server) -> None:
+    ended = server.stats()["events"].count("flood ended")
+    with server.connect(receive_buffer=4_096) as client:
+        client.sendall(request_bytes("/large") + request_bytes("/flood"))
+
+        def given_up() -> bool:
+            # Now and then a little: the kernel, which gives up by itself, sees somebody there.
+            with suppress(ConnectionResetError):
+                client.recv(4_096)
+            return bool(server.stats()["events"].count("flood ended") > ended)
+
+        wait_for(given_up)
+
+
+def test_http_sender_that_never_looks_lets_others_be_served(server: Server) -> None:
+    with server.connect(receive_buffer=4_096) as client:
+        client.sendall(request_bytes("/blind"))
+        assert client.recv(4_096)
+    with urlopen(f"{server.url}/stop", timeout=10):
+        wait_for(lambda: "blind ended" in server.stats()["events"])

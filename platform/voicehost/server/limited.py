@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import h11
@@ -42,8 +43,7 @@ class StallEnd(_Base):
     def pause_writing(self) -> None:
         """The buffer is full: its time runs."""
         super().pause_writing()
-        self._stall_end()
-        self._stall = self.loop.call_later(self.limits.stall_seconds, self._stalled)
+        self._stall_start()
 
     def resume_writing(self) -> None:
         """There is room again."""
@@ -53,6 +53,10 @@ class StallEnd(_Base):
     def _stalled(self) -> None:
         socket_reset_at_close(self.transport.get_extra_info("socket"))
         self.transport.abort()
+
+    def _stall_start(self) -> None:
+        self._stall_end()
+        self._stall = self.loop.call_later(self.limits.stall_seconds, self._stalled)
 
     def _stall_end(self) -> None:
         if self._stall is not None:
@@ -69,6 +73,7 @@ class LimitedRequests(StallEnd, H11Protocol):
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
+        self.app = partial(_run_yielding, self, self.app)
         self.conn = WatchedParser(self._takes)
         self._received = 0
         self._arriving = False
@@ -119,6 +124,9 @@ class LimitedRequests(StallEnd, H11Protocol):
                 return False
             # Pipelined, it was read while the one before was answered.
             self._time_start()
+            if self.flow.write_paused:
+                # Of the response before; the transport says so once only.
+                self._stall_start()
             self._received, self._arriving = 0, True
         elif isinstance(event, h11.Data):
             self._received += len(event.data)
@@ -163,6 +171,23 @@ class LimitedRequests(StallEnd, H11Protocol):
         if not begun:
             self.transport.write(response)
         self.transport.close()
+
+
+async def _run_yielding(
+    connection: LimitedRequests, app: Any, scope: Any, receive: Any, send: Any
+) -> None:
+    """Run an application whose `send` lets others run where nobody is there any more.
+
+    It returns at once then, and one that sends in a loop would keep the event
+    loop from telling it of the end.
+    """
+
+    async def send_yielding(message: Any) -> None:
+        if connection.transport.is_closing():
+            await asyncio.sleep(0)
+        await send(message)
+
+    await app(scope, receive, send_yielding)
 
 
 class WatchedParser(h11.Connection):
