@@ -127,8 +127,8 @@ def test_flood_of_messages_stops_being_read(server: Server) -> None:
         assert client.recv() == "hold"
         client.send("count")
         assert client.recv() == "6000"
-        # Of 60 MB; uvicorn reads up to 256 KiB at once.
-        assert server.stats()["rss"] - before < 25_000_000
+        # Of 60 MB; uvicorn reads up to 256 KiB at once, and what passed leaves holes in the heap.
+        assert server.stats()["rss"] - before < 40_000_000
 
 
 def test_flood_of_messages_does_not_swallow_the_close_code(server: Server) -> None:
