@@ -51,6 +51,20 @@ def test_body_as_long_as_allowed_is_taken(server: Server) -> None:
     assert f'"length": {MAX_BODY}'.encode() in answer
 
 
+@pytest.mark.parametrize(
+    "media",
+    ["multipart/form-data", "multipart/form-data; boundary=x", "application/x-www-form-urlencoded"],
+)
+def test_forms_are_the_applications_to_read(server: Server, media: str) -> None:
+    """A server that reads them itself is stopped by a large one, and answers for broken ones."""
+    with server.connect() as client:
+        headers = f"Connection: close\r\nContent-Type: {media}\r\n"
+        client.sendall(request_bytes("/stats", body=b"a=1&" * 1_000, headers=headers))
+        answer = answer_of(client)
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert b'"length": 4000' in answer
+
+
 def test_announced_body_that_is_too_long_is_refused_unread(server: Server) -> None:
     with server.connect() as client:
         client.sendall(HEAD + b"Content-Length: 99999999\r\n\r\n")

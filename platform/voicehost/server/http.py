@@ -90,7 +90,9 @@ class SpeechRequest(WebRequest):  # type: ignore[misc]
     """A request whose application waits for the transport and cannot leave it hanging."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        # Forms are the application's: parsed here they would keep the event loop for seconds,
+        # whoever sends them, and Twisted would answer broken ones by itself.
+        super().__init__(*args, parsePOSTFormSubmission=False, **kwargs)
         self._received_bytes = 0
         self._refused = False
         self.flow = TransportFlow(self.server.config.stall_seconds, self._abort)
