@@ -17,7 +17,9 @@ from django.conf import settings
 
 from tenants.errors import KeyMalformed, KeyMissing
 
-PREFIX_LENGTH = 11  # "vh_" and 8 more
+MARK = "vh_"
+"""What every key begins with."""
+PREFIX_LENGTH = len(MARK) + 8
 _ALPHABET = string.ascii_lowercase + string.digits
 _FORM = re.compile(r"vh_[a-z0-9]{8}_[A-Za-z0-9_-]{43}", re.ASCII)
 
@@ -37,7 +39,7 @@ def key_derive(purpose: str) -> bytes:
 
 def secret_new() -> NewSecret:
     """Make a key from the system's randomness."""
-    prefix = "vh_" + "".join(secrets.choice(_ALPHABET) for _ in range(8))
+    prefix = MARK + "".join(secrets.choice(_ALPHABET) for _ in range(8))
     text = f"{prefix}_{secrets.token_urlsafe(32)}"
     return NewSecret(text=text, prefix=prefix, digest=_digest(text))
 

@@ -59,7 +59,8 @@ class ApiKeyAdmin(ModelAdmin):
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
         """Nothing is left to do with a revoked key."""
-        if ApiKey.objects.filter(pk=object_id, revoked_at__isnull=False).exists():
+        key = self.get_object(request, object_id)
+        if key is None or key.revoked_at is not None:
             return []
         return cast("list[Any]", super().get_actions_detail(request, object_id))
 

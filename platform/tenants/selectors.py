@@ -20,7 +20,7 @@ from tenants.errors import (
     NotFound,
     TenantInactive,
 )
-from tenants.hashing import PREFIX_LENGTH, secret_digest
+from tenants.hashing import MARK, PREFIX_LENGTH, secret_digest
 from tenants.models import ApiKey, QualityTier, Tenant
 from tenants.principal import Principal, TenantLimits, TierSpec
 from tenants.touches import KEY_TOUCHES, KeyTouches
@@ -177,12 +177,16 @@ def tier_find(name: str) -> QualityTier:
 
 
 def api_key_find(prefix: str) -> ApiKey:
-    """A key by its prefix (`vh_` and 8 characters) or the whole key; raises NotFound."""
+    """A key by its prefix (8 characters, `vh_` before them or not) or the whole key.
+
+    Raises NotFound.
+    """
+    wanted = (prefix if prefix.startswith(MARK) else MARK + prefix)[:PREFIX_LENGTH]
     try:
-        return ApiKey.objects.select_related("tenant").get(prefix=prefix[:PREFIX_LENGTH])
+        return ApiKey.objects.select_related("tenant").get(prefix=wanted)
     except ApiKey.DoesNotExist as error:
         raise NotFound(
-            f"There is no API key with the prefix '{prefix[:PREFIX_LENGTH]}'.", param="prefix"
+            f"There is no API key with the prefix '{wanted}'.", param="prefix"
         ) from error
 
 

@@ -45,6 +45,15 @@ class ScheduledTaskForm(PeriodicTaskForm):
             if name in self.fields:
                 self.fields[name].widget = widget
 
+    def clean_headers(self) -> str:
+        """A JSON object, as the other arguments are; the library checks those alone."""
+        self.cleaned_data["headers"] = self.cleaned_data["headers"] or "{}"
+        return str(self._clean_json("headers"))
+
+    def clean(self) -> Any:
+        """The library's check wants a task's name, which a refused one is not."""
+        return None if "task" in self.errors else super().clean()
+
 
 @admin.register(PeriodicTask)
 class ScheduledTaskAdmin(BeatPeriodicTaskAdmin, ModelAdmin):

@@ -177,6 +177,12 @@ def test_viewer_cannot_run_actions(sign_in: Callable[[str], Client], issue: Issu
     assert ApiKey.objects.count() == 1
 
 
+@pytest.mark.parametrize("address", ["zzz", "9" * 30, "%00"])
+def test_an_address_of_no_key_leads_back(sign_in: Callable[[str], Client], address: str) -> None:
+    response = sign_in("owner").get(f"/admin/tenants/apikey/{address}/change/")
+    assert response.status_code in {302, 404}
+
+
 def test_admin_changes_make_a_new_epoch_and_are_logged_with_who(
     sign_in: Callable[[str], Client], tenant: Tenant, redis_url: str
 ) -> None:

@@ -71,6 +71,7 @@ def test_key_is_revoked_by_prefix_or_whole(issue: Issue) -> None:
     key, secret = issue()
     assert run("apikey_revoke", key.prefix) == f"{key.prefix} of tenant acme is revoked\n"
     assert "already" in run("apikey_revoke", secret)
+    assert "already" in run("apikey_revoke", key.prefix.removeprefix("vh_"))
     key.refresh_from_db()
     assert key.revoked_at is not None
     with pytest.raises(CommandError, match="vh_unknown0"):

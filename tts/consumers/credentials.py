@@ -6,6 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from django.conf import settings
 
+from tenants.hashing import MARK
 from tenants.tokens import is_token
 from tts.consumers.protocol import KEY_SUBPROTOCOL_PREFIX, SUBPROTOCOL
 from tts.headers import bearer_of, header_of
@@ -15,7 +16,8 @@ from tts.headers import bearer_of, header_of
 class SocketCredentials:
     """The secret (empty when there is none) and the subprotocol to answer with.
 
-    `key_in_address`: what `?token=` holds is no token; it is nobody's `secret` then.
+    `key_in_address`: `?token=` holds no token, or something else a key; it is nobody's `secret`
+    then.
     """
 
     secret: str
@@ -36,7 +38,9 @@ class SocketCredentials:
         query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
         token = query.get("token", [""])[0]
         # Addresses end up in histories and in the logs of proxies: no key may be in one.
-        key_in_address = bool(token) and not is_token(token)
+        key_in_address = (bool(token) and not is_token(token)) or any(
+            value.startswith(MARK) for values in query.values() for value in values
+        )
         secret = bearer_of(header_of(scope, "authorization")) or token or (keys[0] if keys else "")
         # A browser drops a connection whose answer names no protocol it offered.
         return cls(

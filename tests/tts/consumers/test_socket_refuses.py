@@ -52,6 +52,7 @@ async def test_a_token_may_come_by_query_and_either_by_subprotocol(
         {"query": f"?token={SECRET}", "headers": []},
         {"query": f"?token={SECRET}", "secret": SECRET},
         {"query": "?token=vh_wrong", "headers": []},
+        {"query": f"?api_key={SECRET}", "headers": []},
     ],
 )
 async def test_a_key_in_an_address_is_refused_and_never_logged(
