@@ -21,7 +21,7 @@ MARK = "vh_"
 """What every key begins with."""
 PREFIX_LENGTH = len(MARK) + 8
 _ALPHABET = string.ascii_lowercase + string.digits
-_FORM = re.compile(r"vh_[a-z0-9]{8}_[A-Za-z0-9_-]{43}", re.ASCII)
+_FORM = re.compile(rf"{MARK}[a-z0-9]{{8}}_[A-Za-z0-9_-]{{43}}", re.ASCII)
 
 
 class NewSecret(NamedTuple):

@@ -1,11 +1,14 @@
 """Voices, and a cache whose epoch the test moves by hand."""
 
+from pathlib import Path
+
 import pytest
 from pytest_django import Settings
 
 from coordination.epoch import ConfigCache
 from tests.epoch import Epoch
 from tests.tts.voices.seeds import KOKORO
+from tts.engines.chattts.random_checkpoint import RandomCheckpoint, Size
 from tts.services import voices_sync
 
 
@@ -31,3 +34,11 @@ def kokoro(db: None) -> None:
 def no_collected_static_files(settings: Settings) -> None:
     """The test run collects none, and WhiteNoise warns of it unless it looks by itself."""
     settings.WHITENOISE_AUTOREFRESH = True
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A ChatTTS checkpoint's folder."""
+    folder = tmp_path_factory.mktemp("checkpoint") / "tiny"
+    RandomCheckpoint(Size.TINY).write(folder)
+    return folder

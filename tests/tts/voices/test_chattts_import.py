@@ -27,14 +27,6 @@ from tts.voice_catalogue import OPENAI_NAMES
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkpoint's folder."""
-    folder = tmp_path_factory.mktemp("checkpoint") / "tiny"
-    RandomCheckpoint(Size.TINY).write(folder)
-    return folder
-
-
 def test_checkpoint_becomes_a_ready_version_with_voices(tiny: Path) -> None:
     imported = chattts_import(str(tiny), "1")
     assert (imported.key, imported.is_new) == ("chattts@1", True)

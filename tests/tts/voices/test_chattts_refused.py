@@ -13,20 +13,11 @@ from tests.tts.engines.chattts.damaged import Tensors, copied, rewrite, settings
 from tts.engines.chattts import layout
 from tts.engines.chattts.native.backend import NativeBackend
 from tts.engines.chattts.parts import Parts, parts_load
-from tts.engines.chattts.random_checkpoint import RandomCheckpoint, Size
 from tts.errors import ModelImportFailed
 from tts.models import Voice
 from tts.services import chattts_import
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkpoint's folder."""
-    folder = tmp_path_factory.mktemp("checkpoint") / "tiny"
-    RandomCheckpoint(Size.TINY).write(folder)
-    return folder
 
 
 def _head(name: str) -> Callable[[Path], None]:

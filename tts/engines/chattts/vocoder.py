@@ -51,7 +51,12 @@ class Vocoder:
         """For hidden states; raises VersionUnavailable."""
         place = torch.device(device.name)
         projections = projections_create(place, precision, device.threads)
-        exact = projections_create(place, Precision.FP32, device.threads)
+        # One pool of threads where both are alike.
+        exact = (
+            projections
+            if precision is Precision.FP32
+            else projections_create(place, Precision.FP32, device.threads)
+        )
         return cls(
             MelDecoder.from_decoder(shards.read("decoder"), model, device.name, projections),
             Vocos(shards.read("vocos"), model.vocos, device.name, projections, exact),

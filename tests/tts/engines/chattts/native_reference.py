@@ -52,6 +52,13 @@ def decoder_reference(weights: GptWeights, config: GptConfig, inputs: Floats) ->
     return norm(hidden, weights.norm)
 
 
+def native_require(precision: Precision) -> None:
+    """Skip the test where there is no native code."""
+    reason = NativeBackend.available(precision)
+    if reason is not None:
+        missing(f"the native decoder ({reason})")
+
+
 def native_backend(
     precision: Precision = Precision.FP32,
     *,
@@ -62,9 +69,7 @@ def native_backend(
     weights: GptWeights | None = None,
 ) -> NativeBackend:
     """A backend of random weights; the test is skipped where there is none."""
-    reason = NativeBackend.available(precision)
-    if reason is not None:
-        missing(f"the native decoder ({reason})")
+    native_require(precision)
     if library().supports(precision, wanted) is None:
         # A compiler is every CI's, a certain processor is not.
         import pytest

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional
 
-from tests.requirement import missing
+from tests.tts.engines.chattts.vocoder_parts import native_projections
 from tts.engines.chattts.backend import Precision
 from tts.engines.chattts.native.backend import NativeBackend
 from tts.engines.chattts.native.projections import NativeProjections
@@ -28,13 +28,6 @@ def rows(count: int, width: int) -> Tensor:
     return torch.randn(count, width, generator=torch.Generator().manual_seed(count))
 
 
-def native(precision: Precision, threads: int = 1) -> NativeProjections:
-    reason = NativeBackend.available(precision)
-    if reason is not None:
-        missing(f"the native decoder ({reason})")
-    return NativeProjections(precision, threads)
-
-
 @pytest.mark.parametrize("precision", list(Precision))
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
@@ -42,7 +35,7 @@ def native(precision: Precision, threads: int = 1) -> NativeProjections:
 )
 def test_products_are_torchs(precision: Precision, threads: int, outputs: int, inputs: int) -> None:
     weight, bias = matrix(outputs, inputs)
-    projection = native(precision, threads).add(weight, bias)
+    projection = native_projections(precision, threads).add(weight, bias)
     for count in (1, 5, 6, 7, 64, 65, 130):
         frames = rows(count, inputs)
         exact = functional.linear(frames.double(), weight.double(), bias.double())
@@ -52,7 +45,7 @@ def test_products_are_torchs(precision: Precision, threads: int, outputs: int, i
 
 def test_a_bias_may_be_missing_and_windows_be_stacked() -> None:
     weight, _ = matrix(20, 32)
-    projection = native(Precision.FP32).add(weight, None)
+    projection = native_projections(Precision.FP32).add(weight, None)
     frames = rows(12, 32).reshape(3, 4, 32)
     assert torch.allclose(projection(frames), functional.linear(frames, weight), atol=1e-5)
 
@@ -66,7 +59,7 @@ def test_a_bias_may_be_missing_and_windows_be_stacked() -> None:
 def test_a_row_is_the_same_beside_any_others(
     sizes: list[int], precision: Precision, threads: int
 ) -> None:
-    projection = native(precision, threads).add(*matrix(50, 64))
+    projection = native_projections(precision, threads).add(*matrix(50, 64))
     windows = [rows(size, 64) for size in sizes]
     together = torch.split(projection(torch.cat(windows)), sizes)
     for window, found in zip(windows, together, strict=True):
@@ -74,7 +67,7 @@ def test_a_row_is_the_same_beside_any_others(
 
 
 def test_wrong_rows_and_values_are_refused() -> None:
-    projections = native(Precision.FP32)
+    projections = native_projections(Precision.FP32)
     with pytest.raises(ValueError, match="rows of 3 values, expected 4"):
         projections.add(*matrix(2, 4))(rows(1, 3))
     with pytest.raises(ValueError, match="not finite"):
@@ -82,14 +75,14 @@ def test_wrong_rows_and_values_are_refused() -> None:
 
 
 def test_the_memory_is_counted() -> None:
-    projections = native(Precision.FP32)
+    projections = native_projections(Precision.FP32)
     before = projections.bytes
     projections.add(*matrix(64, 64))
     assert projections.bytes >= before + 4 * 64 * 64
 
 
 def test_the_cpu_is_served_by_our_own_code() -> None:
-    native(Precision.FP32)
+    native_projections(Precision.FP32)
     assert isinstance(projections_create(CPU, Precision.FP32, 2), NativeProjections)
 
 

@@ -4,11 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.requirement import missing
+from tests.tts.engines.chattts.vocoder_parts import native_projections
 from tts.engines.chattts.backend import Precision
 from tts.engines.chattts.block import BlockWeights
-from tts.engines.chattts.native.backend import NativeBackend
-from tts.engines.chattts.native.projections import NativeProjections
 from tts.engines.chattts.projection import TorchProjections
 
 ERRORS = {Precision.FP32: 1e-6, Precision.BF16: 5e-3}
@@ -36,13 +34,6 @@ def frames(count: int, channels: int) -> Tensor:
     return torch.randn(count, channels, generator=torch.Generator().manual_seed(count))
 
 
-def native(precision: Precision, threads: int = 1) -> NativeProjections:
-    reason = NativeBackend.available(precision)
-    if reason is not None:
-        missing(f"the native decoder ({reason})")
-    return NativeProjections(precision, threads)
-
-
 @pytest.mark.parametrize("precision", list(ERRORS))
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
@@ -50,7 +41,7 @@ def native(precision: Precision, threads: int = 1) -> NativeProjections:
 )
 def test_a_block_is_torchs(precision: Precision, threads: int, channels: int, hidden: int) -> None:
     block = weights(channels, hidden=hidden)
-    step = native(precision, threads).add_block(block)
+    step = native_projections(precision, threads).add_block(block)
     exact = TorchProjections(torch.device("cpu"), Precision.FP32, 1).add_block(block)
     for count in (1, 7, 64, 65, 130):
         given = frames(count + 2 * block.margin, channels)
@@ -64,7 +55,7 @@ def test_a_block_is_torchs(precision: Precision, threads: int, channels: int, hi
 
 def test_a_frame_depends_on_its_neighbours_alone() -> None:
     block = weights(48)
-    step = native(Precision.BF16, 2).add_block(block)
+    step = native_projections(Precision.BF16, 2).add_block(block)
     given = frames(100 + 2 * block.margin, 48)
     whole = step(given, 100)
     for start, count in ((0, 1), (3, 40), (63, 2), (99, 1)):
@@ -74,7 +65,7 @@ def test_a_frame_depends_on_its_neighbours_alone() -> None:
 
 def test_windows_may_be_stacked() -> None:
     block = weights(20)
-    step = native(Precision.FP32).add_block(block)
+    step = native_projections(Precision.FP32).add_block(block)
     windows = [frames(count + 2 * block.margin, 20) for count in (9, 9)]
     together = step(torch.stack(windows), 5)
     for window, found in zip(windows, together, strict=True):
@@ -82,7 +73,7 @@ def test_windows_may_be_stacked() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    projections = native(Precision.FP32)
+    projections = native_projections(Precision.FP32)
     block = weights(20)
     step = projections.add_block(block)
     with pytest.raises(ValueError, match="frames and outputs do not match"):
@@ -95,7 +86,7 @@ def test_what_does_not_fit_is_refused() -> None:
 
 def test_what_is_not_a_number_stays_so() -> None:
     block = weights(20)
-    step = native(Precision.FP32).add_block(block)
+    step = native_projections(Precision.FP32).add_block(block)
     given = frames(30 + 2 * block.margin, 20)
     given[block.margin + 15, 3] = torch.nan
     assert torch.isnan(step(given, 30)[15]).all()
@@ -103,7 +94,7 @@ def test_what_is_not_a_number_stays_so() -> None:
 
 def test_a_frame_whose_squares_overflow_is_not_a_quiet_one() -> None:
     block = weights(20)
-    step = native(Precision.FP32).add_block(block)
+    step = native_projections(Precision.FP32).add_block(block)
     given = frames(30 + 2 * block.margin, 20)
     given[block.margin + 15] *= 1e25
     assert not torch.isfinite(step(given, 30)[15]).any()

@@ -7,12 +7,14 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from tests.tts.engines.chattts.native_reference import native_require
 from tts.engines.base import Samples
 from tts.engines.chattts import layout
 from tts.engines.chattts.backend import Floats, Ints, Precision
 from tts.engines.chattts.checkpoint import Checkpoint
 from tts.engines.chattts.config import ModelConfig
 from tts.engines.chattts.mel_decoder import MelDecoder
+from tts.engines.chattts.native.projections import NativeProjections
 from tts.engines.chattts.projection import projections_create
 from tts.engines.chattts.vocoder import Vocoder
 from tts.engines.chattts.vocos import Vocos
@@ -78,3 +80,9 @@ def streamed(vocoder: Vocoder, plan: WindowPlan, rows: Rows, steps: Iterable[int
     for window in stream.finish():
         audio += vocoder.decode([window])
     return np.concatenate(audio)
+
+
+def native_projections(precision: Precision, threads: int = 1) -> NativeProjections:
+    """Without matrices; the test is skipped where there is no native code."""
+    native_require(precision)
+    return NativeProjections(precision, threads)

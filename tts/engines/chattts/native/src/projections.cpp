@@ -12,11 +12,15 @@ namespace {
 
 constexpr size_t kMostWidth = 1 << 17;
 
-// Of parts that are computed one after another: of nearly the same height, since the weights are
-// read anew for each.
-size_t part_rows(size_t rows) {
+// Calls part(first, count) for parts of `rows`, one after another: of nearly the same height, since
+// the weights are read anew for each.
+template <class Part>
+void in_parts(size_t rows, const Part& part) {
   const size_t parts = (rows + kMostRows - 1) / kMostRows;
-  return parts == 0 ? 0 : (rows + parts - 1) / parts;
+  const size_t height = parts == 0 ? 0 : (rows + parts - 1) / parts;
+  for (size_t first = 0; first < rows; first += height) {
+    part(first, static_cast<int>(std::min(rows - first, height)));
+  }
 }
 
 }  // namespace
@@ -82,11 +86,9 @@ void Projections::multiply(int index, FloatArray inputs, float* outputs, size_t 
   const size_t rows = inputs.count / in;
   require(inputs.count == rows * in && count == rows * out, "inputs and outputs do not match");
   require(rows == 0 || (inputs.data != nullptr && outputs != nullptr), "an array is missing");
-  const size_t height = part_rows(rows);
-  for (size_t first = 0; first < rows; first += height) {
-    const size_t some = std::min(rows - first, height);
-    part(entry, inputs.data + first * in, outputs + first * out, static_cast<int>(some));
-  }
+  in_parts(rows, [&](size_t first, int some) {
+    part(entry, inputs.data + first * in, outputs + first * out, some);
+  });
 }
 
 void Projections::prepare(const Entry& entry, const float* values, int row, int thread) {
@@ -176,12 +178,9 @@ void Projections::run_block(int index, FloatArray frames, float* outputs, size_t
               all >= 2 * block.margin() && rows <= all - 2 * block.margin(),
           "frames and outputs do not match");
   require(rows == 0 || (frames.data != nullptr && outputs != nullptr), "an array is missing");
-  const size_t height = part_rows(rows);
-  for (size_t first = 0; first < rows; first += height) {
-    const size_t some = std::min(rows - first, height);
-    block_part(block, frames.data + first * channels, outputs + first * channels,
-               static_cast<int>(some));
-  }
+  in_parts(rows, [&](size_t first, int some) {
+    block_part(block, frames.data + first * channels, outputs + first * channels, some);
+  });
 }
 
 void Projections::block_part(const Block& block, const float* frames, float* outputs, int rows) {
