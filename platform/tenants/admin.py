@@ -28,6 +28,8 @@ class TenantAdmin(ModelAdmin):
 
     form = TenantForm
     list_display = ["name", "slug", "active", "live_keys", "created_at"]
+    # Counting the keys loses the order that the model has.
+    ordering = ["slug"]
     list_filter = ["is_active"]
     list_filter_submit = True
     search_fields = ["name", "slug", "id"]

@@ -38,7 +38,9 @@ class ThingFilter(admin.SimpleListFilter):
 
     def queryset(self, request: Any, queryset: Any) -> Any:
         """Entries of the chosen kind."""
-        return queryset.filter(content_type_id=self.value()) if self.value() else queryset
+        known = {key for key, _ in self.lookup_choices}
+        chosen = self.value()
+        return queryset.filter(content_type_id=chosen) if chosen in known else queryset
 
 
 @admin.register(LogEntry)

@@ -3,8 +3,10 @@
 # Unfold and django-celery-beat carry no types.
 # mypy: disallow-subclassing-any=False
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from celery.schedules import ParseException, crontab
+from django import forms
 from django.contrib import admin
 from django_celery_beat.admin import ClockedScheduleAdmin as BeatClockedScheduleAdmin
 from django_celery_beat.admin import CrontabScheduleAdmin as BeatCrontabScheduleAdmin
@@ -21,6 +23,12 @@ from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from tenants.forms import MomentWidget
+
+if TYPE_CHECKING:
+    ScheduleForm = forms.ModelForm[CrontabSchedule]
+else:
+    # Generic for the type checker only.
+    ScheduleForm = forms.ModelForm
 
 for _model in (ClockedSchedule, CrontabSchedule, IntervalSchedule, PeriodicTask, SolarSchedule):
     admin.site.unregister(_model)
@@ -67,9 +75,25 @@ class ScheduledTaskAdmin(BeatPeriodicTaskAdmin, ModelAdmin):
     date_hierarchy = None
 
 
+class CrontabForm(ScheduleForm):
+    """Times, of which the library lets some pass that Celery cannot read."""
+
+    def clean(self) -> dict[str, Any]:
+        """Ask Celery, a field at a time."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        for name in ("minute", "hour", "day_of_week", "day_of_month", "month_of_year"):
+            try:
+                crontab(**{name: cleaned.get(name, "*")})
+            except (ParseException, ValueError) as error:
+                self.add_error(name, f"This is no time of a crontab: {error}.")
+        return cleaned
+
+
 @admin.register(CrontabSchedule)
 class CrontabScheduleAdmin(BeatCrontabScheduleAdmin, ModelAdmin):
     """Times of the day and week."""
+
+    form = CrontabForm
 
 
 @admin.register(ClockedSchedule)

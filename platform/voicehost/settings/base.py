@@ -18,10 +18,11 @@ LOCAL_HOSTS: LocalHosts | None = None
 CSRF_TRUSTED_ORIGINS = list(ENVIRONMENT.csrf_trusted_origins)
 
 INSTALLED_APPS = [
-    "unfold",
+    # Its other config would put a site of its own in the place of ours.
+    "unfold.apps.BasicAppConfig",
     "unfold.contrib.filters",
     "unfold.contrib.forms",
-    "django.contrib.admin",
+    "voicehost.admin_config.VoicehostAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
