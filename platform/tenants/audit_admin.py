@@ -4,7 +4,6 @@
 # mypy: disallow-subclassing-any=False, disallow-untyped-decorators=False
 
 from collections.abc import Iterator
-from datetime import UTC
 from typing import Any
 
 from auditlog.admin import LogEntryAdmin as AuditlogLogEntryAdmin
@@ -12,7 +11,9 @@ from auditlog.models import LogEntry
 from django.contrib import admin
 from django.contrib.contenttypes.models import ContentType
 from django.template.loader import render_to_string
+from django.utils.formats import localize
 from django.utils.text import Truncator, capfirst
+from django.utils.timezone import localtime
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
 
@@ -59,10 +60,10 @@ class LogEntryAdmin(AuditlogLogEntryAdmin, ModelAdmin):
         ("Changes", {"fields": ("changed",)}),
     )
 
-    @display(description="When (UTC)", ordering="timestamp")
+    @display(description="When", ordering="timestamp")
     def created(self, entry: Any) -> str:
-        """To the second: order matters here."""
-        return f"{entry.timestamp.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+        """As every moment in the admin."""
+        return str(localize(localtime(entry.timestamp)))
 
     @display(description="Who", ordering="actor__username")
     def who(self, entry: Any) -> str:

@@ -1,0 +1,1 @@
+"""How dates are written, a folder for each language."""
