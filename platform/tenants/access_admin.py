@@ -23,11 +23,27 @@ admin.site.unregister(User)
 admin.site.unregister(Group)
 
 
+class UserForm(UserChangeForm):
+    """A user; a superuser keeps what lets him into this form."""
+
+    editor: User | None = None
+
+    def clean(self) -> Any:
+        """Refuse to lock oneself out: so one superuser is always left."""
+        cleaned = super().clean()
+        own = self.editor is not None and self.editor.pk == self.instance.pk
+        if own and self.instance.is_superuser:
+            for name in ("is_active", "is_staff", "is_superuser"):
+                if name in self.fields and not self.cleaned_data.get(name):
+                    self.add_error(name, "You would lock yourself out: ask another superuser.")
+        return cleaned
+
+
 @admin.register(User)
 class UserAdmin(DjangoUserAdmin, ModelAdmin):  # type: ignore[type-arg]  # not generic at run time
     """Users; what they may do comes from roles, and only a superuser makes superusers."""
 
-    form = UserChangeForm
+    form = UserForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
     list_display = (
@@ -68,6 +84,13 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin):  # type: ignore[type-arg]  # not g
         fixed = super().get_readonly_fields(request, obj)
         return fixed if request.user.is_superuser else (*fixed, "is_superuser")
 
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> Any:
+        """The form knows who fills it in."""
+        form = super().get_form(request, obj, change=change, **kwargs)
+        return type(form.__name__, (form,), {"editor": request.user})
+
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """A superuser (their password, too) is changed by superusers only."""
         if obj is not None and obj.is_superuser and not request.user.is_superuser:
@@ -75,7 +98,9 @@ class UserAdmin(DjangoUserAdmin, ModelAdmin):  # type: ignore[type-arg]  # not g
         return bool(super().has_change_permission(request, obj))
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """As for changes."""
+        """As for changes; a superuser is deleted by another one, so that one is always left."""
+        if obj is not None and obj.is_superuser and obj.pk == request.user.pk:
+            return False
         if obj is not None and obj.is_superuser and not request.user.is_superuser:
             return False
         return bool(super().has_delete_permission(request, obj))

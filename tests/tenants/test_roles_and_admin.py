@@ -259,6 +259,47 @@ def test_owner_makes_nobody_superuser(sign_in: Callable[[str], Client]) -> None:
     assert client.get(password).status_code == 403
 
 
+def user_data(user: User, **changes: str) -> dict[str, str]:
+    kept = {"username": user.username, "is_active": "on", "is_staff": "on", "is_superuser": "on"}
+    return {name: value for name, value in (kept | changes).items() if value}
+
+
+def test_a_superuser_changes_another_one_and_his_own_name(sign_in: Callable[[str], Client]) -> None:
+    client = sign_in("superuser")
+    me, other = User.objects.get(), User.objects.create_superuser("root", password="x")
+    data = user_data(other, is_superuser="", is_active="")
+    assert post(client, "auth_user_change", data, other.pk).status_code == 302
+    assert post(client, "auth_user_change", user_data(me, username="me"), me.pk).status_code == 302
+    other.refresh_from_db()
+    me.refresh_from_db()
+    assert (other.is_superuser, other.is_active) == (False, False)
+    assert (me.username, me.is_superuser, me.is_active, me.is_staff) == ("me", True, True, True)
+    assert post(client, "auth_user_delete", {"post": "yes"}, other.pk).status_code == 302
+    assert not User.objects.filter(pk=other.pk).exists()
+
+
+@pytest.mark.parametrize("field", ["is_active", "is_staff", "is_superuser"])
+def test_a_superuser_does_not_lock_himself_out(
+    sign_in: Callable[[str], Client], field: str
+) -> None:
+    client = sign_in("superuser")
+    me = User.objects.get()
+    page = post(client, "auth_user_change", user_data(me, **{field: ""}), me.pk)
+    assert page.status_code == 200
+    assert "lock yourself out" in page.context["adminform"].form.errors[field][0]
+    me.refresh_from_db()
+    assert getattr(me, field)
+
+
+def test_one_superuser_is_always_left(sign_in: Callable[[str], Client]) -> None:
+    client = sign_in("superuser")
+    me, other = User.objects.get(), User.objects.create_superuser("root", password="x")
+    assert post(client, "auth_user_delete", {"post": "yes"}, me.pk).status_code == 403
+    both = {"action": "delete_selected", "_selected_action": [me.pk, other.pk], "post": "yes"}
+    post(client, "auth_user_changelist", both)
+    assert User.objects.filter(pk=me.pk).exists()
+
+
 def test_roles_are_brought_back_to_their_definition(seeded: None) -> None:
     roles_sync()
     viewer = Group.objects.get(name="viewer")
