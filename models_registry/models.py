@@ -8,7 +8,7 @@ from models_registry.states import Verdict, VersionState
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _name_validator = RegexValidator(
-    NAME_PATTERN, "Use letters, digits, '.', '_' and '-', beginning with a letter or digit."
+    NAME_PATTERN, "Use Latin letters, digits, '.', '_' and '-', beginning with a letter or digit."
 )
 WEIGHT_MAX = 10_000
 

@@ -8,7 +8,8 @@ from tts.voice_mix import NAME_PATTERN
 
 GAIN_LIMIT_DB = 24.0
 _name_validator = RegexValidator(
-    rf"^{NAME_PATTERN}$", "Use letters, digits, '_', '.' and '-', beginning with a letter or digit."
+    rf"^{NAME_PATTERN}$",
+    "Use Latin letters, digits, '_', '.' and '-', beginning with a letter or digit.",
 )
 
 

@@ -68,7 +68,7 @@ def test_name_without_a_route_gets_one(capsys: pytest.CaptureFixture[str]) -> No
         (["tts-1", "demo@1=0"], "needs a weight above 0"),
         (["new", "2=1"], "needs its model, as model@version; known: demo@2, other@2"),
         (["tts-9", "demo@7=1"], "no version 'demo@7'"),
-        (["tts/9", "demo@1=1"], "Use letters, digits"),
+        (["tts/9", "demo@1=1"], "Use Latin letters, digits"),
     ],
 )
 def test_wrong_arguments_are_explained(arguments: list[str], message: str) -> None:

@@ -108,7 +108,7 @@ class VoiceCreate(NullIsAbsent):
 
     name: str = Field(
         examples=["anna"],
-        description="What requests call it: 1 to 64 letters, digits, '_', '.' and '-',"
+        description="What requests call it: 1 to 64 Latin letters, digits, '_', '.' and '-',"
         " beginning with a letter or digit.",
     )
     languages: list[Literal["zh", "en"]] = Field(

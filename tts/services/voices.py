@@ -212,7 +212,7 @@ def _invalid(error: ValidationError) -> VoiceInvalid:
 def _check_texts(draft: VoiceDraft) -> None:
     if not _NAME.fullmatch(draft.name):
         raise VoiceInvalid(
-            "name: Use letters, digits, '_', '.' and '-', beginning with a letter or digit;"
+            "name: Use Latin letters, digits, '_', '.' and '-', beginning with a letter or digit;"
             " at most 64.",
             param="name",
         )
@@ -229,7 +229,8 @@ def _check_lists(draft: VoiceDraft) -> None:
         )
     if len(draft.aliases) > MAX_ALIASES or not all(_NAME.fullmatch(item) for item in draft.aliases):
         raise VoiceInvalid(
-            f"aliases: expected at most {MAX_ALIASES} names of letters, digits, '_', '.', '-'",
+            f"aliases: expected at most {MAX_ALIASES} names of Latin letters, digits,"
+            " '_', '.', '-'",
             param="aliases",
         )
     if len(draft.payload) > MAX_PAYLOAD_BYTES:

@@ -130,7 +130,7 @@ def test_wrong_material_is_told_beside_its_field(
         (fields(engine="kokoro"), "speaker", "Which speaker of the model"),
         (fields(seed="1", aliases="anna"), "aliases", "used more than once"),
         (fields(seed="1", name="chattts_1"), "name", "used more than once"),
-        (fields(seed="1", name="an na"), "name", "Use letters, digits"),
+        (fields(seed="1", name="an na"), "name", "Use Latin letters, digits"),
     ]
     for data, field, message in cases:
         with subtests.test(f"{field} {message}"):

@@ -57,7 +57,7 @@ def test_changes_are_audited(db: None) -> None:
         (replace(DRAFT, aliases=("../x",)), "aliases: expected"),
         (replace(DRAFT, aliases=("a", "a")), "names a are used more than once"),
         (replace(DRAFT, aliases=("v",)), "names v are used more than once"),
-        (replace(DRAFT, name="../x"), "Use letters"),
+        (replace(DRAFT, name="../x"), "Use Latin letters"),
         (replace(DRAFT, gain_db=40.0), "24"),
         (replace(DRAFT, payload=b"x" * 65_537), "payload: at most 65536 bytes"),
     ],

@@ -55,10 +55,10 @@ FIELDS_OF_JSON: list[tuple[dict[str, Any], str, str, str]] = [
     ({"seed": 1, "display_name": "x" * 101}, "invalid_value", "display_name", "at most 100"),
     ({"seed": 1, "preview_text": "a\0"}, "voice_invalid", "preview_text", "NUL"),
     ({"seed": 1, "transcript": "Hello"}, "voice_invalid", "transcript", "belongs to a sample"),
-    ({"seed": 1, "name": "an na"}, "voice_invalid", "name", "Use letters, digits"),
-    ({"seed": 1, "name": "anna\n"}, "voice_invalid", "name", "Use letters, digits"),
+    ({"seed": 1, "name": "an na"}, "voice_invalid", "name", "Use Latin letters, digits"),
+    ({"seed": 1, "name": "anna\n"}, "voice_invalid", "name", "Use Latin letters, digits"),
     ({"seed": 1, "name": "a" * 65}, "voice_invalid", "name", "at most 64"),
-    ({"seed": 1, "name": ""}, "voice_invalid", "name", "Use letters, digits"),
+    ({"seed": 1, "name": ""}, "voice_invalid", "name", "Use Latin letters, digits"),
     ({"seed": 1, "name": None}, "missing_required_parameter", "name", "name"),
     ({"recording": "UklGRg=="}, "invalid_value", "recording", "multipart/form-data"),
 ]
