@@ -9,7 +9,7 @@ from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
-from coordination.clipping import clipped
+from coordination.clipping import SHOWN_MAX, clipped
 from tts.api import catalogue, speech, tokens, voices
 from tts.api.body import JsonBody
 from tts.engine.traces import trace_of
@@ -23,7 +23,10 @@ api = NinjaAPI(
     title="Voicehost",
     version=release(),
     description="Speech synthesis, compatible with OpenAI's audio API. "
-    "Live text goes over the WebSocket `/v1/audio/speech/stream` (subprotocol `tts.v1`).",
+    "Live text goes over the WebSocket `/v1/audio/speech/stream` (subprotocol `tts.v1`). "
+    "What a schema cannot say (streaming, the WebSocket's messages, what is charged, voices, "
+    "tokens, errors) is in `docs/api.md`, and how to begin in `README.md`, both in Voicehost's "
+    "folder.",
     docs_url="/docs",
     openapi_url="/openapi.json",
     urls_namespace="v1",
@@ -87,14 +90,12 @@ def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     names = [part for part in first["loc"][1:] if isinstance(part, str)]
     param = names[-1] if names else None
     message = str(first["msg"])
-    return problem_response(
-        Problem(
-            400,
-            f"Invalid value for {param!r}: {message}." if param else message,
-            code="invalid_value",
-            param=param,
-        )
-    )
+    if param and first["type"] == "extra_forbidden":
+        message = f"There is no field {clipped(param)} here."
+    elif param:
+        message = f"Invalid value for {param!r}: {message}."
+    param = param and param[:SHOWN_MAX]
+    return problem_response(Problem(400, message, code="invalid_value", param=param))
 
 
 @api.exception_handler(RequestDataTooBig)

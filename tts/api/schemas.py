@@ -70,8 +70,12 @@ class VoiceObject(Schema):
         description="The voice that speaks the languages which this one does not."
     )
     aliases: list[str]
-    preview_text: str
-    preview_url: str | None = None
+    preview_text: str | None = Field(
+        description="What a preview of the voice says; null where nobody wrote one."
+    )
+    preview_url: None = Field(
+        default=None, description="Always null: no preview is recorded; clients expect the field."
+    )
     is_public: bool
     origin: VoiceOrigin = Field(description="What it was made from.")
     created: int
@@ -150,6 +154,8 @@ class VoiceDeleted(Schema):
 
 class TokenRequest(Schema):
     """What a token may be used for, and for how long."""
+
+    model_config = ConfigDict(extra="forbid")
 
     ttl_seconds: StrictInt = Field(default=60, description="Whole seconds, 5 to 600.")
     scopes: list[str] = Field(default=["speech"], description="Scopes of the key to pass on.")

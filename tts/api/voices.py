@@ -1,5 +1,6 @@
 """Voices: those that a caller may use, and a tenant's own, made and deleted."""
 
+from collections.abc import Iterable
 from uuid import UUID
 
 from channels.db import database_sync_to_async
@@ -59,11 +60,12 @@ async def audio_voices_list(
     "/audio/voices/{voice_id}", response={200: VoiceObject, **LOOKED}, summary="Get a voice"
 )
 async def audio_voice_get(request: HttpRequest, voice_id: str) -> VoiceObject:
-    """One voice that the caller may use, by its name."""
+    """One voice that the caller may use, by its name or, where none has that, by an alias."""
     voices = await _voices(caller_of(request), None)
-    if voice_id not in voices:
+    voice = voices.get(voice_id) or _by_alias(voice_id, voices.values())
+    if voice is None:
         raise VoiceNotFound(voice_id, among="for this key")
-    return _voice(voices[voice_id])
+    return _voice(voice)
 
 
 @router.post(
@@ -121,6 +123,12 @@ async def _voices(caller: Principal | None, model: str | None) -> dict[str, Voic
     return voices
 
 
+def _by_alias(alias: str, voices: Iterable[VoiceInfo]) -> VoiceInfo | None:
+    """The voice that speech would take: the caller's own before a public one."""
+    called = [voice for voice in voices if alias in voice.aliases]
+    return min(called, key=lambda voice: voice.is_public, default=None)
+
+
 @database_sync_to_async
 def _make(request: HttpRequest, caller: Principal, version: str) -> VoiceInfo:
     wanted, recording = voice_body(request)
@@ -160,7 +168,7 @@ def _voice(voice: VoiceInfo) -> VoiceObject:
         languages=list(voice.languages),
         companion=voice.companion or None,
         aliases=list(voice.aliases),
-        preview_text=voice.preview_text,
+        preview_text=voice.preview_text or None,
         is_public=voice.is_public,
         origin=voice.origin,
         created=voice.created,

@@ -12,6 +12,7 @@ from models_registry.services import route_create, route_set
 from tenants.models import QualityTier
 from tenants.services import tier_update
 from tests.tts.api.conftest import Api
+from tts.models import Voice
 from voicehost.services import platform_settings_update
 
 
@@ -60,6 +61,33 @@ async def test_voices_are_objects_whose_id_is_the_voice(api: Api) -> None:
     assert voice["companion"] == "zf_xiaoxiao"
     assert voice["aliases"] == ["alloy"]
     assert "preview_url" in voice
+
+
+async def test_a_voice_by_name_and_by_alias(api: Api) -> None:
+    for name in ("af_heart", "alloy"):
+        response = await api.get(f"/v1/audio/voices/{name}")
+        assert (response.status_code, response.json()["id"]) == (200, "af_heart")
+    response = await api.get("/v1/audio/voices/alloyed")
+    assert (response.status_code, response.json()["error"]["code"]) == (404, "voice_not_found")
+
+
+async def test_a_name_comes_before_an_alias(api: Api) -> None:
+    def rename() -> None:
+        Voice.objects.filter(name="zf_xiaoxiao").update(name="alloy", preview_text="你好")
+
+    await sync_to_async(rename)()
+    assert (await api.get("/v1/audio/voices/alloy")).json()["name"] == "晓晓"
+
+
+async def test_a_voice_without_a_preview_has_null(api: Api) -> None:
+    def clear() -> None:
+        Voice.objects.filter(name="af_heart").update(preview_text="")
+        Voice.objects.filter(name="zf_xiaoxiao").update(preview_text="你好")
+
+    await sync_to_async(clear)()
+    heart, xiaoxiao = (await api.get("/v1/audio/voices")).json()["data"]
+    assert (heart["preview_text"], heart["preview_url"]) == (None, None)
+    assert (xiaoxiao["preview_text"], xiaoxiao["preview_url"]) == ("你好", None)
 
 
 async def test_voices_as_strings(api: Api) -> None:

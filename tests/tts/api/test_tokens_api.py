@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from coordination.clipping import SHOWN_MAX
 from tests.tts.api.conftest import Api
 
 
@@ -13,6 +14,12 @@ async def test_token_stands_for_the_key(api: Api) -> None:
     assert body["scopes"] == ["speech"]
     assert 50 < body["expires_at"] - datetime.now(UTC).timestamp() <= 60
     assert (await api.get("/v1/models", key=body["token"])).status_code == 200
+
+
+async def test_an_unknown_field_is_named(api: Api) -> None:
+    error = (await api.post("/v1/tokens", {"ttl": 600})).json()["error"]
+    assert error["message"] == "There is no field 'ttl' here."
+    assert (error["code"], error["param"]) == ("invalid_value", "ttl")
 
 
 async def test_body_is_optional(api: Api) -> None:
@@ -46,6 +53,8 @@ async def test_refusals_name_the_field(api: Api) -> None:
         ({"scopes": ["speech", 5]}, "scopes"),
         ({"scopes": ["tokens"]}, "scopes"),
         ({"scopes": []}, "scopes"),
+        ({"ttl": 600}, "ttl"),
+        ({"ttl_seconds": 60, "x" * 9_000: 1}, "x" * SHOWN_MAX),
     ):
         response = await api.post("/v1/tokens", body)
         assert response.status_code == 400
