@@ -31,14 +31,10 @@ def version_check(key: str, *, sentences: int = FULL, told: Told) -> tuple[Check
     was heard, as it comes; it takes minutes. Raises ModelCheckFailed, also where the recogniser
     is not installed.
     """
-    name = missing_module()
-    if name is not None:
-        raise ModelCheckFailed(
-            f"listening needs the recogniser, and the Python package {name} is not installed."
-            f" Install it with: {INSTALL}"
-        )
     try:
-        found = _listened(version_spec_sync(key), sentences, told)
+        spec = version_spec_sync(key)
+        _check_recogniser()
+        found = _listened(spec, sentences, told)
         if sentences >= FULL:
             version_checks_set(key, found, sentences=sentences, at=timezone.now())
     except (RegistryError, EngineError) as error:
@@ -70,6 +66,15 @@ def unverified_line(key: str) -> str:
         f"{key} is unverified: nobody has listened to its profiles."
         f" Have a recogniser listen (some minutes) with: manage.py model_check {key}{first}"
     )
+
+
+def _check_recogniser() -> None:
+    name = missing_module()
+    if name is not None:
+        raise ModelCheckFailed(
+            f"listening needs the recogniser, and the Python package {name} is not installed."
+            f" Install it with: {INSTALL}"
+        )
 
 
 def _listened(spec: VersionSpec, sentences: int, told: Told) -> tuple[CheckedProfile, ...]:

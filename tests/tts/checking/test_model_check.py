@@ -131,8 +131,11 @@ def test_what_cannot_be_listened_to_is_said(run: Run, monkeypatch: pytest.Monkey
         with pytest.raises(CommandError, match=said):
             run("model_check", *arguments)
     monkeypatch.setattr(checks, "missing_module", lambda: "jiwer")
-    with pytest.raises(CommandError, match=f"jiwer is not installed. Install it with: {INSTALL}"):
+    with pytest.raises(CommandError, match="no version 'nothing@1'"):
         run("model_check", "nothing@1")
+    run("model_import", "tone", "--version", "1")
+    with pytest.raises(CommandError, match=f"jiwer is not installed. Install it with: {INSTALL}"):
+        run("model_check", "tone@1")
 
 
 def test_other_weights_stay_unverified_until_asked_for(
