@@ -19,7 +19,8 @@ from models_registry.services import (
     version_transition,
 )
 from models_registry.states import VersionState
-from tenants.models import QualityTier
+from tenants.errors import NotFound
+from tenants.selectors import tier_find
 from tts.engine.errors import EngineError
 from tts.engines.shards import LocalShards
 from tts.errors import ModelImportFailed, VoiceInvalid
@@ -113,10 +114,7 @@ def route_ensure(name: str, tier: str, description: str, version_key: str) -> di
     if not Route.objects.filter(name=name).exists():
         if history.exists():
             return None
-        found = QualityTier.objects.filter(name=tier).first()
-        route_create(
-            name=name, description=description, default_tier_id=found.pk if found else None
-        )
+        route_create(name=name, description=description, default_tier_id=_tier_id(tier))
     weights = route_weights(name)
     stands_in = all(key.startswith("tone@") for key in weights)
     untouched = not history.exclude(actor=FIRST_START).exists()
@@ -124,3 +122,11 @@ def route_ensure(name: str, tier: str, description: str, version_key: str) -> di
         weights = {version_key: 100}
         route_set(name, weights, FIRST_START)
     return weights
+
+
+def _tier_id(name: str) -> int | None:
+    try:
+        return tier_find(name).pk
+    except NotFound:
+        # Whoever renamed or deleted it wants the key's own.
+        return None
