@@ -16,6 +16,9 @@ help: ## Show this list
 
 $(VENV)/.python:
 	@test -n "$(PYTHON)" || { echo "Voicehost needs Python 3.11 or 3.12 (set PYTHON=path)"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "$(PYTHON) cannot make $(VENV): its module ensurepip is" \
+	  "missing. On Debian and Ubuntu, install it as root: apt install" \
+	  "$$($(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 

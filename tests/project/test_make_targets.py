@@ -58,6 +58,20 @@ def test_nothing_is_said_where_nothing_is_installed(venv: Path) -> None:
     assert calls(venv).count("pip install") == 2
 
 
+def test_a_python_without_its_venv_package_is_told(tmp_path: Path) -> None:
+    python = tmp_path / "python3.11"
+    python.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in *ensurepip*) exit 1 ;; *version_info*) echo python3.11-venv ;; esac\n'
+        f'echo "$*" >> "{tmp_path}/calls"\n'
+    )
+    python.chmod(0o755)
+    result = make(tmp_path / "venv", "setup", f"PYTHON={python}")
+    assert result.returncode != 0
+    assert "apt install python3.11-venv" in result.stdout
+    assert "-m venv" not in (tmp_path / "calls").read_text()
+
+
 def test_development_says_what_it_adds(venv: Path) -> None:
     assert "about 1 GB" in make(venv, "setup-dev").stdout
 
