@@ -22,6 +22,16 @@ def main() -> None:
     except ImproperlyConfigured as error:
         # Whoever runs this is told what to change, not where it was noticed.
         sys.exit(f"Not configured: {error}")
+    except Exception as error:
+        # Imported here: the project's package needs the settings that were named above.
+        from voicehost.full_disk import full_disk_line
+
+        line = full_disk_line(error)
+        if line is None:
+            raise
+        # What the disk did not take would be tried again at the end, and end in another error.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(line)
 
 
 if __name__ == "__main__":

@@ -125,7 +125,7 @@ class ApiKeyForm(KeyModelForm):
         choices=Scope.choices,
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
         initial=list(Scope.values),
-        help_text="What the key may be used for.",
+        help_text="What the key may be used for. Long recordings and usage have no API yet.",
     )
     expires_at = forms.SplitDateTimeField(
         required=False,

@@ -52,6 +52,8 @@ class Command(AuditedCommand):
         except TenantError as error:
             raise CommandError(error.message) from error
         self.stdout.write(secret)
+        # A key that could not be shown is none: the failure undoes it.
+        self.stdout.flush()
 
 
 def _tenant(name: str, *, create: bool) -> Tenant:
