@@ -53,7 +53,7 @@ async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
     elif scope["type"] == "websocket" and scope["path"] == "/denied":
         await deny(scope, receive, send)
     elif scope["type"] == "websocket":
-        await socket(receive, send)
+        await socket(scope["path"], receive, send)
     elif scope["path"] == "/v1/audio/speech":
         await speech(scope, receive, send)
     elif scope["path"] == "/blind":
@@ -61,6 +61,7 @@ async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
     else:
         if scope["path"] == "/stop":
             state["events"].append("stop")
+        state["host"] = dict(scope["headers"]).get(b"host", b"").decode()
         await http(scope["path"], receive, send)
 
 
@@ -84,7 +85,14 @@ async def http(path: str, receive: Any, send: Any) -> None:
             return
         length += len(message["body"])
         more = message.get("more_body", False)
+    if path == "/await":
+        await gone(receive)
+        return
     await send({"type": "http.response.start", "status": 200, "headers": []})
+    if path == "/begun":
+        await send({"type": "http.response.body", "body": b"begun ", "more_body": True})
+        await gone(receive)
+        return
     if path == "/flood":
         await flood({"type": "http.response.body", "body": BLOCK, "more_body": True}, receive, send)
         return
@@ -103,8 +111,17 @@ async def http(path: str, receive: Any, send: Any) -> None:
     if path == "/hang":
         await send({"type": "http.response.body", "body": b"begun ", "more_body": True})
         await asyncio.Event().wait()
-    body = json.dumps({**state, "length": length, "pid": os.getpid(), "rss": rss()} | spoken())
+    body = json.dumps(
+        {**state, "length": length, "path": path, "pid": os.getpid(), "rss": rss()} | spoken()
+    )
     await send({"type": "http.response.body", "body": body.encode()})
+
+
+async def gone(receive: Any) -> None:
+    """Wait until the client is gone, and tell."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    state["events"].append("gone")
 
 
 async def flood(message: dict[str, Any], receive: Any, send: Any) -> None:
@@ -135,9 +152,12 @@ async def deny(scope: dict[str, Any], receive: Any, send: Any) -> None:
     await send({"type": f"{extension}.body", "body": b"such address"})
 
 
-async def socket(receive: Any, send: Any) -> None:
+async def socket(path: str, receive: Any, send: Any) -> None:
     await receive()
     await send({"type": "websocket.accept"})
+    if path == "/flood":
+        await flood({"type": "websocket.send", "bytes": BLOCK}, receive, send)
+        return
     quiet = 0
     while (message := await receive())["type"] == "websocket.receive":
         text = message.get("text") or ""

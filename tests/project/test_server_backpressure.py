@@ -43,11 +43,15 @@ def drain(client: socket.socket) -> bytes:
     return answer
 
 
+def upgrade_bytes(path: str = "/ws") -> bytes:
+    return (
+        f"GET {path} HTTP/1.1\r\nHost: test\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+    ).encode()
+
+
 def upgrade(client: socket.socket) -> None:
-    client.sendall(
-        b"GET /ws HTTP/1.1\r\nHost: test\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
-    )
+    client.sendall(upgrade_bytes())
     assert client.recv(4_096).startswith(b"HTTP/1.1 101")
 
 
@@ -156,6 +160,17 @@ def test_http_sender_behind_an_answer_that_is_hardly_read_is_given_up(server: Se
             return bool(server.stats()["events"].count("flood ended") > ended)
 
         wait_for(given_up)
+
+
+def test_websocket_sender_behind_an_answer_that_is_not_read_is_given_up(server: Server) -> None:
+    before = server.stats()["rss"]
+    with server.connect(receive_buffer=4_096) as client:
+        client.sendall(request_bytes("/large") + upgrade_bytes("/flood"))
+        time.sleep(STALL * 1.5)
+        # The answer, and no more of the flood than a buffer holds.
+        assert server.stats()["rss"] - before < 4 * LARGE
+        with pytest.raises(ConnectionResetError):
+            drain(client)
 
 
 def test_http_sender_that_never_looks_lets_others_be_served(server: Server) -> None:

@@ -15,7 +15,8 @@ class WebConfig:
     `send_buffer` bounds what the kernel keeps of a connection's output, in
     bytes: it is unsent audio too. `max_body` bounds any request body, and
     `max_message` a WebSocket message, in bytes; reading pauses while
-    `max_waiting` messages of a socket wait for their consumer. A request has to
+    `max_waiting` messages of a socket wait for their consumer. `max_head` bounds a
+    request's line, and its line and headers together, in bytes. A request has to
     be whole `request_seconds` after its first byte, however its client drips it;
     `idle_seconds` without a byte end a connection before.
     """
@@ -27,6 +28,7 @@ class WebConfig:
     max_body: int = 32 * MIB
     max_message: int = MIB
     max_waiting: int = 64
+    max_head: int = 16 * 1024
     idle_seconds: float = 75.0
     request_seconds: float = 120.0
 

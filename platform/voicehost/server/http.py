@@ -1,89 +1,16 @@
-"""HTTP connections: bounded bodies, senders that wait, responses that end or visibly break."""
+"""HTTP requests: bounded bodies, senders that wait, responses that end or visibly break."""
 
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from daphne.http_protocol import HTTPFactory, WebRequest
-from twisted.internet.protocol import connectionDone
-from twisted.python.failure import Failure
-from twisted.web.http import HTTPChannel
 
+from voicehost.server.channel import WebChannel
 from voicehost.server.flow import TransportFlow
-from voicehost.server.refusal import too_large, too_slow
-from voicehost.server.socket_options import socket_set_up
+from voicehost.server.refusal import envelope, too_large
 
 if TYPE_CHECKING:
     from voicehost.server.server import WebServer
-
-
-class WebChannel(HTTPChannel):
-    """One connection, which the server knows of, so that it can end the idle ones.
-
-    A request that takes too long to arrive ends it: a byte now and then keeps
-    Twisted's own timer from ever going off.
-    """
-
-    _deadline: Any = None
-    cut_shows = True
-    """Whether a client sees by the bytes it got that its last response was cut short."""
-
-    def connectionMade(self) -> None:
-        """Set the socket up, and be counted."""
-        super().connectionMade()  # type: ignore[no-untyped-call]
-        self.factory.channels.add(self)
-        transport: Any = self.transport
-        socket_set_up(transport.socket, self.factory.server.config)
-
-    def dataReceived(self, data: bytes) -> None:
-        """Take bytes; the first of a request starts its time."""
-        # What comes while a request is answered waits for its turn, without a deadline.
-        if self._deadline is None and not self._handlingRequest:
-            seconds = self.factory.server.config.request_seconds
-            self._deadline = self.callLater(  # type: ignore[no-untyped-call]
-                seconds, self.timeoutConnection
-            )
-        super().dataReceived(data)  # type: ignore[no-untyped-call]
-
-    def allContentReceived(self) -> None:
-        """A request is whole: its response may take as long as it takes."""
-        self._deadline_end()
-        super().allContentReceived()  # type: ignore[no-untyped-call]
-
-    def connectionLost(self, reason: Failure = connectionDone) -> None:
-        """The connection is over."""
-        self._deadline_end()
-        self.factory.channels.discard(self)
-        super().connectionLost(reason)  # type: ignore[no-untyped-call]
-
-    def _deadline_end(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
-
-    def timeoutConnection(self) -> None:
-        """A request is not whole in time, or nothing comes: end the connection."""
-        if self._deadline is not None:
-            # Where the time itself is over, there is no call left to cancel.
-            if self._deadline.active():
-                self._deadline.cancel()
-            self._deadline = None
-            self.write(too_slow(self.factory.server.config))  # type: ignore[no-untyped-call]
-        super().timeoutConnection()  # type: ignore[no-untyped-call]
-
-    @property
-    def live(self) -> bool:
-        """Whether the connection is HTTP's still: a WebSocket takes its transport over."""
-        return getattr(self.transport, "protocol", None) is self
-
-    def end_when_answered(self) -> None:
-        """Take no further request; the connection ends once every byte is written."""
-        self.persistent = False
-        if not self.requests:
-            self.loseConnection()  # type: ignore[no-untyped-call]
-
-    def cut(self) -> None:
-        """End a connection whose client may not have got everything, visibly."""
-        if not self.cut_shows:
-            self.forceAbortClient()  # type: ignore[no-untyped-call]
 
 
 class SpeechRequest(WebRequest):  # type: ignore[misc]
@@ -121,8 +48,7 @@ class SpeechRequest(WebRequest):  # type: ignore[misc]
 
     def _refuse(self) -> None:
         self._refused = True
-        self.channel.write(too_large(self.server.config))
-        self.channel.loseConnection()
+        self.channel.refuse(too_large(self.server.config))
 
     # -- the response ------------------------------------------------------------
 
@@ -136,6 +62,15 @@ class SpeechRequest(WebRequest):  # type: ignore[misc]
                 self.channel.persistent = 0
                 self.responseHeaders.setRawHeaders(b"connection", [b"close"])
         super().handle_reply(message)
+
+    def basic_error(self, status: int, status_text: bytes, body: str) -> None:
+        """Answer in place of the application, in the API's envelope."""
+        code = "malformed_request" if status == HTTPStatus.BAD_REQUEST else "internal_error"
+        headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+        self.channel.persistent = False
+        self.handle_reply({"type": "http.response.start", "status": status, "headers": headers})
+        content = envelope(status, code, body)
+        self.handle_reply({"type": "http.response.body", "body": content})
 
     def finish(self) -> None:
         """End the response; its producer must be gone by then.
@@ -196,6 +131,7 @@ class WebFactory(HTTPFactory):  # type: ignore[misc]
         """A channel that makes our requests."""
         channel = super().buildProtocol(addr)
         channel.requestFactory = SpeechRequest
+        channel.totalHeadersSize = channel.MAX_LENGTH = self.server.config.max_head
         return channel
 
     def log(self, request: Any) -> None:

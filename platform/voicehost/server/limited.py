@@ -1,7 +1,6 @@
 """uvicorn's connections, within the same limits as our own server's."""
 
 import asyncio
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +9,17 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from voicehost.server.config import WebConfig
-from voicehost.server.refusal import too_large, too_slow
+from voicehost.server.half_closed import CONTINUE, LEADING_ZERO, HalfClosed
+from voicehost.server.head import HeadAnswered
+from voicehost.server.parser import Event, WatchedParser
+from voicehost.server.refusal import (
+    headers_too_large,
+    line_too_long,
+    malformed,
+    too_large,
+    too_slow,
+)
 from voicehost.server.socket_options import socket_reset_at_close, socket_set_up
-
-Event = Any
-"""Of h11: a part of a request, or a mark that there is none now."""
 
 if TYPE_CHECKING:
     _Base = H11Protocol
@@ -74,12 +79,13 @@ class LimitedRequests(StallEnd, H11Protocol):
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self.app = partial(_run_yielding, self, self.app)
-        self.conn = WatchedParser(self._takes)
+        self.conn: WatchedParser = WatchedParser(self._takes, self.limits)
         self._received = 0
         self._arriving = False
         """Whether there is a request whose body is not whole."""
         self._idle: asyncio.TimerHandle | None = None
         self._deadline: asyncio.TimerHandle | None = None
+        self._half_closed: HalfClosed | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Whoever connects has something to say soon."""
@@ -89,6 +95,8 @@ class LimitedRequests(StallEnd, H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is over."""
         self._timers_end()
+        if self._half_closed is not None:
+            self._half_closed.end()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -102,12 +110,49 @@ class LimitedRequests(StallEnd, H11Protocol):
         """The rest is the kernel's to deliver, or to give up, and the sender waits no longer."""
         self._stall_end()
         super().on_response_complete()
+        if self._half_closed is not None and not self._answering:
+            # There is no other request: one that was read before is answered already.
+            self.transport.close()
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """The client sends no more: it gets the answers to what it asked, if it is there still."""
+        if self._arriving or not self._answering:
+            return False
+        if self._half_closed is None:
+            cycle = self.cycle
+            self._half_closed = HalfClosed(
+                self.transport.get_extra_info("socket").fileno(),
+                asked=self._ask(cycle),
+                begun=lambda: cycle.response_started,
+                gone=self.transport.abort,
+            )
+        return True
+
+    def _ask(self, cycle: RequestResponseCycle) -> bool:
+        """Write what is harmless, for a reset to come of it; False where nothing is."""
+        if cycle.scope["http_version"] != "1.1" or cycle.scope["method"] == "HEAD":
+            return False
+        if cycle.response_started and not self.conn.chunked:
+            return False
+        self.transport.write(LEADING_ZERO if cycle.response_started else CONTINUE)
+        return True
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what h11 cannot read; uvicorn's own words are plain text."""
+        if self.conn.too_long and not self._arriving:
+            line = self.conn.line_is_whole
+            self._refuse(headers_too_large(self.limits) if line else line_too_long(self.limits))
+        else:
+            self._refuse(malformed(f"The request cannot be read: {self.conn.failure}"))
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
         """The transport is the WebSocket's from here on."""
         self._timers_end()
         self._stall_end()
         super().handle_websocket_upgrade(event)
+        if self.flow.write_paused:
+            # By the response before; the transport says so once only.
+            self.transport.get_protocol().pause_writing()
 
     @property
     def _answering(self) -> bool:
@@ -117,6 +162,9 @@ class LimitedRequests(StallEnd, H11Protocol):
 
     def _takes(self, event: Event) -> bool:
         """Follow a request as it is read; False where it has been refused."""
+        if isinstance(event, HeadAnswered):
+            self._refuse(event.response)
+            return False
         if isinstance(event, h11.Request):
             announced = int(dict(event.headers).get(b"content-length", 0))
             if announced > self.limits.max_body:
@@ -188,16 +236,3 @@ async def _run_yielding(
         await send(message)
 
     await app(scope, receive, send_yielding)
-
-
-class WatchedParser(h11.Connection):
-    """Shows each event to `takes` first; what that does not take, uvicorn never sees."""
-
-    def __init__(self, takes: Callable[[Event], bool]) -> None:
-        super().__init__(h11.SERVER)
-        self._takes = takes
-
-    def next_event(self) -> Any:
-        """The next event; NEED_DATA in place of one that is not taken."""
-        event = super().next_event()
-        return event if self._takes(event) else h11.NEED_DATA
