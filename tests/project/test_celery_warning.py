@@ -1,9 +1,11 @@
-"""Celery's advice about root, which is about pickle, is not repeated at every start."""
+"""Celery's advice is followed, or not repeated where its reason does not hold."""
 
 import subprocess
 import sys
+from unittest.mock import Mock
 
 from celery import current_app
+from celery.worker.consumer import Consumer
 from django.conf import settings
 
 from voicehost.env import ROOT
@@ -35,3 +37,11 @@ def test_the_warning_is_not_shown() -> None:
 def test_its_reason_does_not_hold() -> None:
     assert settings.CELERY_ACCEPT_CONTENT == ["json"]
     assert "pickle" not in current_app.conf.accept_content
+
+
+def test_lost_broker_is_no_warning() -> None:
+    """Warnings are errors here: Celery has one about the tasks that run meanwhile."""
+    connection = Mock()
+    consumer = Mock(app=current_app, connection=connection, qos_global=False)
+    Consumer.on_connection_error_after_connected(consumer, ConnectionError("gone"))
+    assert connection.close.called
