@@ -35,5 +35,10 @@ def limit(scope: str, subject: str, name: str) -> str:
     return f"vh:limit:{scope}:{subject}:{name}"
 
 
+def limit_taken(taking: str) -> str:
+    """That a limiter's taking was carried out (a string that expires); `taking` is its id."""
+    return f"vh:taken:{taking}"
+
+
 HOLDS = (route_lease("*"), limit("*", "*", "*leases"))
 """Patterns of the sorted sets whose members are holds (see `coordination.holds`)."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import redis.asyncio
 from redis.exceptions import RedisError
@@ -89,8 +90,7 @@ class Limiter:
         """Take `characters` more for text that arrived later; raises as `reserve` does.
 
         Returns the reservation that replaces the given one, which stays good when this raises.
-        Where Redis does not answer, the characters may stay taken until they refill, at most
-        a minute: no lease tells whether they were, and none are given back that were not taken.
+        Where Redis does not answer, they are given back as those of `reserve` are.
         """
         total = reservation.characters + characters
         if total > reservation.max_characters:
@@ -128,18 +128,17 @@ class Limiter:
     ) -> Reservation:
         for scope in reservation.scopes:
             scope.check_characters(characters)
-        call = self._ask(reservation, requests, characters)
+        # Of its own for each: a repeated command must find it, another taking must not.
+        taking = uuid4().hex
+        lease = reservation.request_id if requests else taking
+        call = self._ask(reservation, requests, characters, taking, lease)
 
         def undo(reply: list[Any]) -> Coroutine[Any, Any, bool] | None:
             # The caller went away while Redis answered: nobody would settle what was
             # taken. A request that was being extended still belongs to its owner.
             if reply[0]:
                 return None
-            return (
-                self._free(reservation.scopes, reservation.request_id, characters)
-                if requests
-                else self._settle_now(reservation.scopes, "", characters)
-            )
+            return self._free(reservation.scopes, lease, characters)
 
         refused, wait, epoch, *state = await self._shielded(call, undo)
         text = epoch.decode() if isinstance(epoch, bytes) else epoch
@@ -152,13 +151,18 @@ class Limiter:
         return replace(reservation, characters=total, epoch=text, rates=rates)
 
     def _ask(
-        self, reservation: Reservation, requests: int, characters: int
+        self, reservation: Reservation, requests: int, characters: int, taking: str, lease: str
     ) -> Coroutine[Any, Any, Any]:
-        """The script's reply; a new request that is not answered is released later."""
+        """The script's reply; what is not answered is given back later, by `lease`."""
         key, tenant = reservation.scopes
         return self._call(
             self._reserve(
-                keys=[keys.CONFIG_EPOCH, *key.redis_keys, *tenant.redis_keys],
+                keys=[
+                    keys.CONFIG_EPOCH,
+                    *key.redis_keys,
+                    *tenant.redis_keys,
+                    keys.limit_taken(taking),
+                ],
                 args=[
                     self._now(),
                     reservation.request_id,
@@ -170,7 +174,7 @@ class Limiter:
                     *tenant.limits,
                 ],
             ),
-            (reservation.scopes, reservation.request_id, characters) if requests else None,
+            (reservation.scopes, lease, characters),
         )
 
     async def _settle_now(self, scopes: Scopes, lease: str, unused: int) -> bool:
@@ -182,6 +186,7 @@ class Limiter:
                     key.characters_key,
                     tenant.leases_key,
                     tenant.characters_key,
+                    keys.limit_taken(lease),
                 ],
                 args=[
                     self._now(),

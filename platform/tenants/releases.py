@@ -33,9 +33,9 @@ class _Release:
 class Releases:
     """Calls `settle` for each slot until Redis has answered; one after the other, in one task.
 
-    `settle` frees a lease and gives its unused characters back; it returns whether the
-    lease was held, and raises LimiterUnavailable. A slot is given up LEASE_SECONDS after
-    it was added, when its lease has ended. `clock` gives seconds.
+    `settle` frees a lease, or a taking for a running request, and gives its unused characters
+    back; it returns whether it was held, and raises LimiterUnavailable. A slot is given
+    up LEASE_SECONDS after it was added, when its lease has ended. `clock` gives seconds.
     """
 
     def __init__(self, settle: Settle, clock: Callable[[], float] = time.monotonic) -> None:

@@ -20,11 +20,15 @@ from tests.tenants.callers import Clock, principal_for, tier_spec_for
 
 @dataclass
 class Line:
-    """A way to a real server; `deaf` it loses commands, `silent` their answers."""
+    """A way to a real server; `deaf` it loses commands, `silent` their answers.
+
+    In place of the next `cuts` answers it ends the connection.
+    """
 
     path: str
     deaf: bool = False
     silent: bool = False
+    cuts: int = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server_reader, server_writer = await asyncio.open_unix_connection(self.path)
@@ -39,6 +43,10 @@ class Line:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while answer := await reader.read(65_536):
+            if self.cuts:
+                self.cuts -= 1
+                writer.close()
+                return
             if not self.silent:
                 writer.write(answer)
 
@@ -120,6 +128,35 @@ async def test_settlement_that_did_not_arrive_is_repeated(
     line.deaf = False
     held = await free_again(limiter, caller)
     assert held.rates.characters.remaining == 118_600
+
+
+@pytest.mark.parametrize("loss", ["silent", "deaf"])
+async def test_unanswered_extension_is_given_back(limiter: Limiter, line: Line, loss: str) -> None:
+    caller = principal_for()
+    held = await take(limiter, caller, "spoken")
+    setattr(line, loss, True)
+    with pytest.raises(LimiterUnavailable):
+        await limiter.extend(held, characters=500)
+    setattr(line, loss, False)
+    await eventually(lambda: not limiter._releases._waiting)
+    held = await limiter.extend(held, characters=1)
+    # What was never taken is not given back either.
+    assert held.rates.characters.remaining == 120_000 - 1_001
+
+
+async def test_repeated_command_takes_once(limiter: Limiter, line: Line) -> None:
+    """The client repeats what was cut off before its answer, once."""
+    caller = principal_for()
+    await limiter.settle(await take(limiter, caller, "first"), 1_000)
+    line.cuts = 1
+    held = await take(limiter, caller, "second")
+    assert line.cuts == 0
+    line.cuts = 1
+    held = await limiter.extend(held, characters=500)
+    assert line.cuts == 0
+    assert held.rates.requests.remaining == 298
+    assert held.rates.characters.remaining == 120_000 - 2_500
+    assert held.rates.slots_remaining == 9
 
 
 class ScriptedSettle:

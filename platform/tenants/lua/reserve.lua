@@ -2,7 +2,10 @@
 -- With 0 requests it takes characters for a request that is running: its lease, where it is
 -- still held, goes on, and no new one begins.
 --
--- KEYS  1 epoch, then for key and tenant: requests bucket, characters bucket, leases
+-- A taking that was carried out already, its answer lost, takes nothing when it is repeated.
+--
+-- KEYS  1 epoch, then for key and tenant: requests bucket, characters bucket, leases; 8 the mark
+--       of this taking
 -- ARGV  1 now (microseconds; empty: the server's clock), 2 lease id, 3 requests, 4 characters,
 --       5 lease length, 6 wait advised for a free slot, then for key and tenant:
 --       requests a minute, characters a minute, concurrency
@@ -12,6 +15,7 @@
 local now = clock(ARGV[1])
 local member = ARGV[2]
 local costs = {tonumber(ARGV[3]), tonumber(ARGV[4])}
+if redis.call('EXISTS', KEYS[8]) == 1 then costs = {0, 0} end
 local refused, wait = 0, 0
 local state = {}
 
@@ -42,6 +46,7 @@ for scope = 0, 3, 3 do
 end
 
 if refused == 0 then
+  redis.call('SET', KEYS[8], '1', 'PX', math.ceil(tonumber(ARGV[5]) / 1000))
   for scope = 0, 3, 3 do
     for kind = 1, 2 do
       if costs[kind] > 0 then
