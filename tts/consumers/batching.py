@@ -30,6 +30,8 @@ MAX_REQUESTS = 512
 FLUSH_SECONDS = 2.0
 DRAIN_SLACK_SECONDS = 0.5
 CORE_STOP_SECONDS = 5.0
+REJOIN_SECONDS = 20.0
+"""How often a worker says that it is still in its group; the layer's `group_expiry` is longer."""
 
 
 class WorkerFailed(Exception):
@@ -112,7 +114,7 @@ class BatchingConsumer(AsyncConsumer):
     # The channel layer
 
     async def batching_boot(self, message: dict[str, Any]) -> None:
-        """Join the group that hints at changes."""
+        """Join the group that hints at changes, or stay in it."""
         if self.channel_layer is not None:
             await self.channel_layer.group_add(CONFIG_GROUP, self.channel_name)
 
@@ -223,11 +225,10 @@ class BatchingConsumer(AsyncConsumer):
             await backoff.wait()
 
     async def _hint_receive(self) -> dict[str, str]:
-        if not self._hint_booted:
-            self._hint_booted = True
-            return {"type": "batching.boot"}
-        never: asyncio.Future[dict[str, str]] = self._loop.create_future()
-        return await never
+        if self._hint_booted:
+            await asyncio.sleep(REJOIN_SECONDS)
+        self._hint_booted = True
+        return {"type": "batching.boot"}
 
     async def _hint_send(self, message: dict[str, Any]) -> None:
         """Nothing is ever sent to whoever made the consumer."""

@@ -94,7 +94,12 @@ REDIS_URL = ENVIRONMENT.redis_url
 CHANNEL_LAYERS: dict[str, Any] = {
     "default": {
         "BACKEND": "channels_redis.core.RedisChannelLayer",
-        "CONFIG": {"hosts": [{"address": REDIS_URL}], "prefix": "vh:layer"},
+        "CONFIG": {
+            "hosts": [{"address": REDIS_URL}],
+            "prefix": "vh:layer",
+            # Seconds. A process that died leaves no group by itself; those that live join again.
+            "group_expiry": 60,
+        },
     }
 }
 CELERY_BROKER_URL = celery_broker_url(REDIS_URL)
