@@ -14,6 +14,12 @@ SOON = 1.0
 """Seconds: more than a look for resets takes on a busy machine, less than any other limit."""
 
 
+UPGRADE = (
+    "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+    "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+)
+
+
 @pytest.fixture(scope="module", params=["daphne", "uvicorn"])
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     # No stall ends anything here.
@@ -84,6 +90,16 @@ def test_every_request_is_answered(server: Server) -> None:
             answer += piece
     assert answer.count(b"HTTP/1.1 200 ") == 2
     assert answer.endswith(b"\r\n0\r\n\r\n")
+
+
+def test_socket_behind_a_request_ends_the_connection(server: Server) -> None:
+    upgrade = request_bytes("/ws", headers=UPGRADE)
+    with asked(server, request_bytes("/slow") + upgrade) as client:
+        answer = b""
+        while piece := client.recv(65_536):
+            answer += piece
+    assert answer.endswith(b"\r\n0\r\n\r\n")
+    assert b"HTTP/1.1 101 " not in answer
 
 
 def test_half_a_request_ends_the_connection(server: Server) -> None:

@@ -71,6 +71,11 @@ class WebChannel(HTTPChannel):
             self.length = None
             self.refuse(answered.response)
             return
+        if self._half_closed is not None and request.requestHeaders.hasHeader(b"upgrade"):
+            # A socket needs both halves.
+            self.length = None
+            self.loseConnection()  # type: ignore[no-untyped-call]
+            return
         if head.target != self._path:
             self._path = head.target
             request.requestHeaders.setRawHeaders(b"host", head.values(b"host"))

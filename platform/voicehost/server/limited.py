@@ -149,6 +149,10 @@ class LimitedRequests(StallEnd, H11Protocol):
         """The transport is the WebSocket's from here on."""
         self._timers_end()
         self._stall_end()
+        if self._half_closed is not None:
+            # A socket needs both halves.
+            self.transport.close()
+            return
         super().handle_websocket_upgrade(event)
         if self.flow.write_paused:
             # By the response before; the transport says so once only.
