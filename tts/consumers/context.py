@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Any
 
 from tenants.principal import Principal
@@ -13,27 +12,15 @@ from tts.consumers.delivery import Delivery
 from tts.consumers.frames import FrameSender
 from tts.consumers.inbox import FlushAsked, TextInbox
 from tts.consumers.outbox import Outbox, OutboxFull
-from tts.consumers.protocol import AudioTransport, message_encode
+from tts.consumers.protocol import error_encode, message_encode
+from tts.consumers.settings import ContextSettings
 from tts.engine.event import AudioChunk, FinishReason, SpeechFinished, SpeechQueued, SpeechStarted
+from tts.speech.account import SpeechAccount
 from tts.speech.encoding import SpeechEncoder
 from tts.speech.flush import FlushReached
-from tts.speech.order import SpeechOrder
 from tts.speech.service import SpeechService
 from tts.speech.session import SpeechSession
 from tts.speech.text import TextPiece
-from tts.text.split_config import SplitConfig
-
-
-@dataclass(frozen=True, slots=True)
-class ContextSettings:
-    """What a context was begun with; later `session.update`s do not touch it."""
-
-    order: SpeechOrder
-    transport: AudioTransport
-    max_buffer_delay: float
-    buffer_characters: int
-    idle_seconds: float
-    split: SplitConfig
 
 
 class SpeechContext:
@@ -136,13 +123,12 @@ class SpeechContext:
     def fail(self, error: Exception, *, fatal: bool = False) -> None:
         """Say what ended it, and nothing after that; `fatal` when the socket ends with it."""
         problem = problem_logged(error, "context_failed")
-        self._post("error", **problem.envelope(), retry_after=problem.retry_after, fatal=fatal)
-        if self._session is not None:
-            self._done(self._session, FinishReason.ERROR)
-        else:
-            self._over(self)
-            self._post("speech.done", event_id=self._inbox.event_id,
-                       reason=FinishReason.ERROR.value, usage={"characters": 0})  # fmt: skip
+        self._send(error_encode(problem, context_id=self.context_id, fatal=fatal))
+        self.fall()
+
+    def fall(self) -> None:
+        """Say that it ends for what is said elsewhere, and nothing after that."""
+        self._done(FinishReason.ERROR)
         self.mute()
 
     async def played(self, milliseconds: float) -> None:
@@ -262,24 +248,27 @@ class SpeechContext:
             await self._frames.rest()
         # Whoever hears of the end may begin anew at once.
         await session.settle()
-        self._done(session, event.reason)
+        self._done(event.reason)
 
-    def _done(self, session: SpeechSession, reason: FinishReason) -> None:
-        account = session.account
-        first = account.first_audio_seconds
+    def _done(self, reason: FinishReason) -> None:
+        account = None if self._session is None else self._session.account
         self._over(self)
         self._post(
             "speech.done",
             event_id=self._inbox.event_id,
             reason=reason.value,
-            usage={"characters": account.characters_spoken},
-            metrics={
-                "queue_ms": round(account.queue_seconds * 1000, 1),
-                "ttfa_ms": None if first is None else round(first * 1000, 1),
-                "rtf": None if account.rtf is None else round(account.rtf, 4),
-                "audio_ms": self._delivery.sent_ms,
-            },
+            usage={"characters": 0 if account is None else account.characters_spoken},
+            metrics=None if account is None else self._metrics(account),
         )
+
+    def _metrics(self, account: SpeechAccount) -> dict[str, float | None]:
+        first = account.first_audio_seconds
+        return {
+            "queue_ms": round(account.queue_seconds * 1000, 1),
+            "ttfa_ms": None if first is None else round(first * 1000, 1),
+            "rtf": None if account.rtf is None else round(account.rtf, 4),
+            "audio_ms": self._delivery.sent_ms,
+        }
 
     def _tell_delayed(self) -> None:
         delay = self._settings.max_buffer_delay * 1000
@@ -289,9 +278,12 @@ class SpeechContext:
         self._post("warning", code=code, message=message)
 
     def _post(self, kind: str, **fields: object) -> None:
+        self._send(message_encode(kind, context_id=self.context_id, **fields))
+
+    def _send(self, message: str) -> None:
         if self.muted:
             return
         try:
-            self._outbox.post(message_encode(kind, context_id=self.context_id, **fields))
+            self._outbox.post(message)
         except OutboxFull:
             self._overflow()

@@ -6,13 +6,16 @@ from functools import partial
 from typing import Any
 
 from tenants.principal import Principal
-from tts.consumers.context import ContextSettings, SpeechContext
+from tts.consumers.context import SpeechContext
 from tts.consumers.outbox import Outbox
 from tts.consumers.protocol import AudioTransport
-from tts.consumers.settings import SessionSettings, SocketLimits
+from tts.consumers.settings import ContextSettings, SessionSettings, SocketLimits
 from tts.speech.errors import ContextEnded, ServerStopping, TooManyContexts
 from tts.speech.service import SpeechService
 from tts.speech.session import SETTLE_SECONDS
+
+# Names of refused contexts that a socket remembers; beyond, the oldest is forgotten.
+MAX_REFUSED = 100
 
 
 class OpenContexts:
@@ -35,6 +38,7 @@ class OpenContexts:
         self._limits = limits
         self._overflow = overflow
         self._named: dict[str, SpeechContext] = {}
+        self._refused: dict[str, None] = {}
         self._tasks: dict[asyncio.Task[None], SpeechContext] = {}
         self._turns = {
             AudioTransport.BINARY: asyncio.Semaphore(1),
@@ -82,10 +86,25 @@ class OpenContexts:
             overflow=self._overflow,
         )
         self._named[context_id] = context
+        self.refusal_forget(context_id)
         task = asyncio.create_task(context.run(), name=f"context {context_id}")
         self._tasks[task] = context
         task.add_done_callback(partial(self._task_over, context))
         return context
+
+    def refuse(self, context_id: str) -> None:
+        """Remember that text was refused; nothing where a context of this name is open."""
+        if context_id in self._named:
+            return
+        self._refused[context_id] = None
+        if len(self._refused) > MAX_REFUSED:
+            del self._refused[next(iter(self._refused))]
+
+    def refusal_forget(self, context_id: str) -> bool:
+        """The client is done with that name; returns whether it had been refused last."""
+        found = context_id in self._refused
+        self._refused.pop(context_id, None)
+        return found
 
     def _over(self, context: SpeechContext) -> None:
         """Its name is free: the next text of that name begins a new context."""
@@ -103,6 +122,8 @@ class OpenContexts:
         every = context_id == "*"
         # Without any, the answer is to the "*" itself: whoever cancels waits for one.
         names = (every and list(self._named)) or [context_id]
+        for name in list(self._refused) if every else names:
+            self.refusal_forget(name)
         # Cancelling what is already over is no error: the two cross on the wire.
         sent = {name: {"audio_sent_ms": 0.0, "chars_spoken": 0} for name in names}
         found = [self._named.pop(name) for name in names if name in self._named]
@@ -131,6 +152,11 @@ class OpenContexts:
                 context.hurry()
             else:
                 self._refuse(context, fatal=False)
+
+    def fall(self) -> None:
+        """Tell of each that it ends in an error of the whole socket, and send no more of it."""
+        for context in list(self._named.values()):
+            context.fall()
 
     def cut(self) -> None:
         """Tell each that is left that the server stops, and stop it."""

@@ -22,6 +22,7 @@ from tts.consumers.protocol import (
     TextAppend,
     TextEnd,
     TextFlush,
+    error_encode,
     message_decode,
     message_encode,
 )
@@ -162,10 +163,14 @@ class Dialogue:
 
     async def _append(self, message: TextAppend) -> None:
         # Also for a context that runs: a key revoked meanwhile gets no more text in.
-        await self._caller()
-        context = self._contexts.taking(message.context_id)
-        if context is None:
-            context = self._contexts.begin(message.context_id, self.settings)
+        try:
+            await self._caller()
+            context = self._contexts.taking(message.context_id)
+            if context is None:
+                context = self._contexts.begin(message.context_id, self.settings)
+        except Exception:
+            self._contexts.refuse(message.context_id)
+            raise
         if not context.append(message.text):
             raise BufferFull(self._limits.buffer_characters)
 
@@ -188,8 +193,10 @@ class Dialogue:
     def _end(self, message: TextEnd) -> None:
         context = self._contexts.taking(message.context_id)
         if context is None:
+            refused = self._contexts.refusal_forget(message.context_id)
+            reason = FinishReason.ERROR if refused else FinishReason.COMPLETED
             self._reply("speech.done", message, context_id=message.context_id,
-                        reason=FinishReason.COMPLETED.value, usage={"characters": 0})  # fmt: skip
+                        reason=reason.value, usage={"characters": 0})  # fmt: skip
         else:
             context.end(message.event_id)
 
@@ -216,27 +223,17 @@ class Dialogue:
         """Say what went wrong; too many violations or a key no longer good end the socket.
 
         What `crossed` something of ours on the wire is no violation, whatever its code.
+        Nothing of any context comes after an error that ends the socket.
         """
         unauthorized = problem.status == 401
         too_many = not crossed and self._violations.refused(problem.code)
+        fatal = fatal or unauthorized or too_many
+        if fatal:
+            self._contexts.fall()
         self._outbox.post(
-            message_encode(
-                "error",
-                **self.envelope(problem),
-                event_id=event_id,
-                context_id=context_id,
-                fatal=fatal or unauthorized or too_many,
-            )
+            error_encode(problem, event_id=event_id, context_id=context_id, fatal=fatal)
         )
         if unauthorized:
             self._close(CloseCode.UNAUTHORIZED, "invalid_api_key")
         elif too_many:
             self._close(CloseCode.POLICY, "too_many_errors")
-
-    @staticmethod
-    def envelope(problem: Problem) -> dict[str, Any]:
-        """The fields of an error message."""
-        fields: dict[str, Any] = dict(problem.envelope())
-        if problem.retry_after is not None:
-            fields["retry_after"] = problem.retry_after
-        return fields

@@ -5,8 +5,7 @@ from typing import Any
 
 from coordination.clipping import clipped
 from tts.consumers.credentials import SocketCredentials
-from tts.consumers.dialogue import Dialogue
-from tts.consumers.protocol import CloseCode, message_encode
+from tts.consumers.protocol import CloseCode, error_encode
 from tts.denial import DENIAL
 from tts.speech.errors import PathNotFound
 from tts.speech.problem import problem_of
@@ -30,6 +29,6 @@ async def socket_missing(scope: Any, receive: Any, send: Any) -> None:
         return
     offered = SocketCredentials.read(scope)
     await send({"type": "websocket.accept", "subprotocol": offered.subprotocol})
-    error = message_encode("error", **Dialogue.envelope(problem), fatal=True)
+    error = error_encode(problem, fatal=True)
     await send({"type": "websocket.send", "text": error})
     await send({"type": "websocket.close", "code": int(CloseCode.NOT_FOUND)})

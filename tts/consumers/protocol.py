@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from coordination.clipping import clipped
+from tts.speech.problem import Problem
 from tts.speech.surrogates import surrogate_find
 
 SUBPROTOCOL = "tts.v1"
@@ -129,6 +130,8 @@ _ALLOWED = {
     "type": [kind.__struct_config__.tag for kind in get_args(AnyClientMessage)],
     "audio_transport": [item.value for item in AudioTransport],
 }
+# What errors call the text by the HTTP field's name, and what it is called here.
+_TEXT_PARAMS = {"input": "text"}
 # How msgspec says which field is wrong, and what it cannot be.
 _PLACE = re.compile(r" - at `\$\.(\w+)[^`]*`\Z|\AObject missing required field `(\w+)`")
 _REFUSED = re.compile(r"\AInvalid (?:enum )?value '(.*)'(?= - at )", re.DOTALL)
@@ -190,3 +193,23 @@ def message_encode(kind: str, **fields: object) -> str:
     """Encode one server message; fields that are None are left out."""
     present = {name: value for name, value in fields.items() if value is not None}
     return _encoder.encode({"type": kind, **present}).decode()
+
+
+def error_encode(
+    problem: Problem,
+    *,
+    event_id: str | None = None,
+    context_id: str | None = None,
+    fatal: bool = False,
+) -> str:
+    """Encode an `error`; its `param` is a field of this protocol's messages."""
+    error = problem.envelope()["error"]
+    param = _TEXT_PARAMS.get(problem.param or "", problem.param)
+    return message_encode(
+        "error",
+        error={**error, "param": param},
+        retry_after=problem.retry_after,
+        event_id=event_id,
+        context_id=context_id,
+        fatal=fatal,
+    )

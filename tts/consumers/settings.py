@@ -138,3 +138,15 @@ def _or_default(value: Any, current: Any, default: Any) -> Any:
     if value is UNSET:
         return current
     return default if value is None else value
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings:
+    """What a context was begun with; later `session.update`s do not touch it."""
+
+    order: SpeechOrder
+    transport: AudioTransport
+    max_buffer_delay: float
+    buffer_characters: int
+    idle_seconds: float
+    split: SplitConfig

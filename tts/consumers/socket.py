@@ -20,7 +20,7 @@ from tts.consumers.base import (
 from tts.consumers.credentials import SocketCredentials, origin_allowed
 from tts.consumers.dialogue import Dialogue
 from tts.consumers.outbox import Outbox, OutboxFull
-from tts.consumers.protocol import SUBPROTOCOL, CloseCode, message_encode
+from tts.consumers.protocol import SUBPROTOCOL, CloseCode, error_encode, message_encode
 from tts.consumers.settings import SocketLimits, limits_describe
 from tts.speech.errors import KeyInAddress, OriginRefused, ServerStopping, UnknownSubprotocol
 from tts.speech.problem import Problem
@@ -69,7 +69,7 @@ class SpeechSocketConsumer(SpeechConsumer):
             principal = await self._admit(service, credentials)
         except Exception as error:
             problem = problem_logged(error, "socket_not_opened")
-            await self._transmit(message_encode("error", **Dialogue.envelope(problem), fatal=True))
+            await self._transmit(error_encode(problem, fatal=True))
             await self._close_now(_close_code(problem))
             raise StopConsumer from error
         self._heard_at = asyncio.get_running_loop().time()

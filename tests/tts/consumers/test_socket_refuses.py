@@ -9,8 +9,11 @@ from django.test import override_settings
 from tenants.errors import LimitExceeded
 from tests.tts.consumers.socket_client import connected
 from tests.tts.speech.speech_fakes import SECRET, TOKEN, Platform
+from tts.consumers.protocol import error_encode
 from tts.consumers.settings import SocketLimits
-from tts.engine.errors import QueueFull, WorkerLost
+from tts.engine.errors import NothingToSpeak, QueueFull, WorkerLost
+from tts.speech.problem import problem_of
+from tts.text.errors import InvalidCharacter
 
 
 async def test_a_ping_is_answered(speech_platform: Platform) -> None:
@@ -157,6 +160,19 @@ async def test_errors_name_the_field(
         _, error = await client.until("error")
         assert error["error"]["code"] == code
         assert error["error"].get("param") == param
+
+
+def test_a_character_that_is_no_text_is_told_in_its_field() -> None:
+    problem = problem_of(InvalidCharacter("\0", 3))
+    assert json.loads(error_encode(problem))["error"]["param"] == "text"
+
+
+async def test_errors_of_the_text_name_the_field_it_came_in(speech_platform: Platform) -> None:
+    speech_platform.gateway.script.fail = NothingToSpeak("nothing that the engine reads")
+    async with connected(speech_platform) as client:
+        await client.send("input_text.append", text="One.")
+        _, error = await client.until("error", context_id="default")
+        assert (error["error"]["code"], error["error"]["param"]) == ("no_speakable_text", "text")
 
 
 @pytest.mark.parametrize(
