@@ -1,7 +1,6 @@
 """Builds what a process needs to speak from the parts of the platform."""
 
 import asyncio
-import os
 from concurrent.futures import ThreadPoolExecutor
 
 from django.conf import settings
@@ -15,6 +14,7 @@ from monitoring.observer import LogObserver, MetricsObserver
 from tenants.limits import Limiter
 from tts.audio.encoder import StreamEncoder
 from tts.audio.format import DEFAULT_RATE, AudioFormat
+from tts.engines.devices import cores
 from tts.gateway.redis import RedisGateway
 from tts.runtime import SpeechRuntime
 from tts.speech.directory import PlatformDirectory
@@ -36,9 +36,7 @@ def runtime_build() -> SpeechRuntime:
     cache = ConfigCache()
     limiter = Limiter(client, cache)
     text = ThreadPoolExecutor(_TEXT_THREADS, thread_name_prefix="text")
-    encode = ThreadPoolExecutor(
-        min(_ENCODE_THREADS_MAX, os.cpu_count() or 1), thread_name_prefix="encode"
-    )
+    encode = ThreadPoolExecutor(min(_ENCODE_THREADS_MAX, cores()), thread_name_prefix="encode")
     service = SpeechService(
         SpeechParts(
             gateway=RedisGateway(process_id, client, supervised=settings.ENVIRONMENT.supervised),

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import sys
 import time
 from argparse import ArgumentParser
@@ -17,6 +16,7 @@ from tts.audio.encoder import StreamEncoder
 from tts.audio.errors import AudioError
 from tts.audio.format import AudioFormat
 from tts.engine.errors import EngineError
+from tts.engines.devices import cores
 from tts.local import LocalModel, LocalSpeaker, local_model, local_speaker
 from tts.speech.errors import SpeechError
 from tts.speech.order import MAX_SEED
@@ -131,7 +131,7 @@ async def _write(
     audio_format: AudioFormat,
 ) -> float:
     """Speak into `target`; returns seconds of audio."""
-    async with local_speaker(model, threads=min(2, os.cpu_count() or 1)) as speaker:
+    async with local_speaker(model, threads=min(2, cores())) as speaker:
         audio = speaker.speak(
             iter_segments(text, language),
             voice=options["voice"],

@@ -17,6 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from tts.engines.devices import cores
+
 SOURCES = Path(__file__).parent / "src"
 TIMEOUT = 300.0
 """Seconds that a build may take."""
@@ -122,7 +124,7 @@ def objects_compile(
         _run([compiler.path, *own, "-c", str(source), "-o", str(target)], deadline)
         return target
 
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(cores()) as pool:
         return list(pool.map(compiled, sources))
 
 
