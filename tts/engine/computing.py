@@ -9,6 +9,7 @@ from tts.engine.errors import EngineError, NothingToSpeak, VersionUnavailable, f
 from tts.engine.host import EngineHost
 from tts.engine.job import EngineKey
 from tts.engine.observer import EngineObserver, StepStats
+from tts.engine.request import SpeechRequest
 from tts.engine.scheduler import Scheduler, Start
 from tts.engine.streams import Streams, Work
 from tts.engine.traces import trace_of
@@ -128,6 +129,8 @@ class Computing:
                 continue  # its request failed by an earlier result
             stream = work.stream
             stream.compute_seconds += result.compute_seconds
+            if result.notice:
+                _notice_log(stream.request, result.notice)
             if result.error is not None:
                 self._streams.fail(stream, result.error)
                 touched.pop(stream.request.request_id, None)
@@ -165,3 +168,10 @@ class Computing:
             for stream in self._streams:
                 if (stream.request.version, stream.request.profile) == host.key:
                     self._streams.fail(stream, gone)
+
+
+def _notice_log(request: SpeechRequest, notice: str) -> None:
+    logger.warning(
+        "%s (request %s, tenant %s, version %s, profile %s)",
+        notice, request.request_id, request.tenant_id, request.version, request.profile,
+    )  # fmt: skip

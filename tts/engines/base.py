@@ -72,7 +72,8 @@ class StepResult:
     """What one step did for one utterance: float32 mono audio, an end, or an error.
 
     `audio` may be empty. `error` ends the utterance and concerns it alone.
-    `compute_seconds` is this utterance's share of the computing time.
+    `compute_seconds` is this utterance's share of the computing time. `notice` is what
+    operators should know of it, one line without the text: the core says whose it is.
     """
 
     utterance_id: int
@@ -80,6 +81,7 @@ class StepResult:
     finished: bool = False
     error: EngineError | None = None
     compute_seconds: float = 0.0
+    notice: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from tts.engines.base import (
 )
 from tts.engines.chattts import SAMPLE_RATE
 from tts.engines.chattts.casting import Casting, Speaker
-from tts.engines.chattts.generation import End, GenerationRefused, Prompt
+from tts.engines.chattts.generation import GenerationRefused, Prompt
 from tts.engines.chattts.lengths import TOKEN_SECONDS, Lengths
 from tts.engines.chattts.parts import parts_load
 from tts.engines.chattts.profile import profile_settings
@@ -45,6 +45,7 @@ _REFINEMENT = 1_000_000
 """The number of refinement's first attempt, beyond those of all takes."""
 _SPEECH_CONTROLS = "speed_"
 """What the audio's prompt takes; all other prompt tokens are for refinement."""
+_CUT = "an utterance was cut at its longest: the model did not end"
 _MARK = re.compile(r"\[([a-z_0-9]+)\]")
 
 
@@ -140,7 +141,9 @@ class ChatTtsEngine:
         audio = self._decode([speech for _, speech in speaking])
         for (key, speech), samples in zip(speaking, audio, strict=True):
             finished = not speech.rows
-            results[key] = StepResult(key, samples, finished, speech.error)
+            results[key] = StepResult(
+                key, samples, finished, speech.error, notice=_CUT if finished and speech.cut else ""
+            )
             if finished:
                 del self._speeches[key]
         for key in refining:
@@ -242,10 +245,7 @@ class ChatTtsEngine:
                 rows[refining.row] = refining
                 refined.append(utterance.utterance_id)
         for step in self._loop.step(list(rows)):
-            row = rows[step.row]
-            row.advance(step)
-            if step.end is End.LENGTH and isinstance(row, Take):
-                logger.warning("an utterance was cut at its longest: the model did not end")
+            rows[step.row].advance(step)
         return refined
 
     def _decode(self, speeches: Sequence[Speech]) -> list[Samples]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from tts.engine.errors import EngineError
 from tts.engines.base import Samples
-from tts.engines.chattts.generation import NotFinite, RowStep
+from tts.engines.chattts.generation import End, NotFinite, RowStep
 from tts.engines.chattts.windows import StreamingDecoder, Window, WindowPlan
 
 SILENCE: Samples = np.zeros(0, np.float32)
@@ -19,13 +19,15 @@ Chooser = Callable[[Sequence[Samples]], int]
 class Take:
     """A row of the step loop and what it made; `error` says why nothing comes of it.
 
-    `parts` is the audio that has not left: all of it, where takes are compared.
+    `parts` is the audio that has not left: all of it, where takes are compared. `cut`: it
+    ended at its longest, not by itself.
     """
 
     row: int
     decoder: StreamingDecoder
     parts: list[Samples] = field(default_factory=list)
     ended: bool = False
+    cut: bool = False
     error: EngineError | None = None
 
     def advance(self, step: RowStep) -> None:
@@ -36,6 +38,7 @@ class Take:
         if step.hidden is not None:
             self.decoder.push(step.hidden[None])
         self.ended, self.error = step.ended, step.error
+        self.cut = step.end is End.LENGTH
 
     def hear(self, samples: Samples) -> None:
         """Take in what was decoded; nothing comes of it any more where that is no sound."""
@@ -75,6 +78,11 @@ class Speech:
     def rows(self) -> list[int]:
         """The rows that still have to be computed; none when the speech is over."""
         return [take.row for take in self.takes if not take.ended]
+
+    @property
+    def cut(self) -> bool:
+        """Whether any take was."""
+        return any(take.cut for take in self.takes)
 
     @property
     def error(self) -> EngineError | None:
