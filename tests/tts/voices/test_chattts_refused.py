@@ -130,8 +130,8 @@ def test_a_good_one_speaks_in_every_profile_once(
 ) -> None:
     spoken: list[str] = []
 
-    def load(*parameters: Any) -> Parts:
-        parts = parts_load(*parameters)
+    def load(*parameters: Any, stable: bool) -> Parts:
+        parts = parts_load(*parameters, stable=stable)
         spoken.append(type(parts.backend).__name__)
         return parts
 

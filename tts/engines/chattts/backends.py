@@ -25,13 +25,19 @@ _MB = 1_000_000
 
 
 def backend_create(
-    shards: Shards, config: GptConfig, cache: CacheShape, precision: Precision, device: Device
+    shards: Shards,
+    config: GptConfig,
+    cache: CacheShape,
+    precision: Precision,
+    device: Device,
+    *,
+    stable: bool = True,
 ) -> GptBackend:
     """The fastest backend of `device`; on the CPU our C++ where it can be compiled, else torch.
 
     Its cache has fewer slots than `cache` where a CUDA device holds no more. Raises
     VersionUnavailable for weights that do not fit `config`, or a device that is not here or
-    too small, MemoryError.
+    too small, MemoryError. `stable`: see TorchBackend; the others always are.
     """
     place = device_find(device.name)
     if place.type == "cuda":
@@ -45,22 +51,6 @@ def backend_create(
         )
         return NativeBackend(packed, config, cache, precision, device.threads)
     logger.warning("ChatTTS computes with torch, several times slower: %s", reason)
-    return torch_create(shards, config, cache, precision, device)
-
-
-def torch_create(
-    shards: Shards,
-    config: GptConfig,
-    cache: CacheShape,
-    precision: Precision,
-    device: Device,
-    *,
-    stable: bool = True,
-) -> TorchBackend:
-    """Torch's backend on the CPU, whatever else there is; raises as `backend_create`.
-
-    `stable`: see TorchBackend.
-    """
     return TorchBackend(
         _weights(shards, config),
         config,

@@ -4,13 +4,13 @@ An engine speaks with them, and an import tries them before a version is ready.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tts.engine.errors import VersionUnavailable
 from tts.engines.base import Device, Shards
-from tts.engines.chattts.backend import CacheShape, GptBackend, Precision
+from tts.engines.chattts.backend import GptBackend
 from tts.engines.chattts.backends import backend_create
 from tts.engines.chattts.config import GptConfig, ModelConfig
 from tts.engines.chattts.config_json import config_from_json
@@ -22,8 +22,6 @@ from tts.engines.chattts.profile import ProfileSettings
 from tts.engines.chattts.tokens import Vocabulary
 from tts.engines.chattts.vocoder import Vocoder
 from tts.engines.chattts.weights import Embeddings, embeddings, text_head
-
-BackendCreate = Callable[[Shards, GptConfig, CacheShape, Precision, Device], GptBackend]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +39,10 @@ def parts_load(
     shards: Shards,
     device: Device,
     settings: ProfileSettings,
-    create: BackendCreate = backend_create,
+    *,
+    stable: bool = True,
 ) -> Parts:
-    """Build all parts; raises VersionUnavailable, MemoryError."""
+    """Build all parts; raises VersionUnavailable, MemoryError. `stable`: see backend_create."""
     model = config_from_json(json.loads(shards.read("config")))
     vocabulary = shards.resident(
         "tokenizer", "chattts-vocabulary", lambda: Vocabulary.read(shards.read("tokenizer"))
@@ -54,7 +53,9 @@ def parts_load(
         lambda: embeddings(model.gpt, shards.read("embed")),
     )
     with _refused():
-        backend = create(shards, model.gpt, settings.cache, settings.precision, device)
+        backend = backend_create(
+            shards, model.gpt, settings.cache, settings.precision, device, stable=stable
+        )
     try:
         decodings = _decodings(shards, settings, model.gpt, tables, vocabulary)
         loop = StepLoop(backend, model.gpt, tables, decodings)

@@ -7,7 +7,6 @@ of an engine's.
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Final, TypeVar
 
 import numpy as np
@@ -16,11 +15,10 @@ from tts.engine.errors import EngineError, VersionUnavailable
 from tts.engine.request import Profile
 from tts.engines.base import Device, Shards
 from tts.engines.chattts.backend import CacheShape, Floats
-from tts.engines.chattts.backends import backend_create, torch_create
 from tts.engines.chattts.compute import torch_threads
 from tts.engines.chattts.generation import Generation, Kind, Prompt
 from tts.engines.chattts.native.backend import NativeBackend
-from tts.engines.chattts.parts import BackendCreate, Parts, parts_load
+from tts.engines.chattts.parts import Parts, parts_load
 from tts.engines.chattts.profile import ProfileSettings, profile_settings
 from tts.engines.chattts.random_stream import StreamKey
 from tts.engines.chattts.speaker import SpeakerStatistics, speaker_normalise
@@ -42,9 +40,10 @@ def smoke_speak(shards: Shards) -> None:
     with torch_threads(device.threads):
         for profile in Profile:
             settings = replace(profile_settings(profile, device), cache=_CACHE)
-            way, create = _way(settings)
+            native = NativeBackend.available(settings.precision) is None
+            way = "native code" if native else "torch"
             try:
-                _speak(passing, device, settings, create)
+                _speak(passing, device, settings)
             except (EngineError, MemoryError) as error:
                 why = error.message if isinstance(error, EngineError) else "too little memory"
                 raise VersionUnavailable(
@@ -70,18 +69,10 @@ class _Unshared:
         return build()
 
 
-def _way(settings: ProfileSettings) -> tuple[str, BackendCreate]:
-    if NativeBackend.available(settings.precision) is None:
-        return "native code", backend_create
-    # Nothing is compared bit for bit, and finding out how to have rows alike takes long.
-    return "torch", partial(torch_create, stable=False)
-
-
-def _speak(
-    shards: Shards, device: Device, settings: ProfileSettings, create: BackendCreate
-) -> None:
+def _speak(shards: Shards, device: Device, settings: ProfileSettings) -> None:
     """TOKENS of each kind, and their samples; raises EngineError, MemoryError."""
-    parts = parts_load(shards, device, settings, create)
+    # Nothing is compared bit for bit, and finding out how to have rows alike takes long.
+    parts = parts_load(shards, device, settings, stable=False)
     try:
         statistics = shards.read("speaker").decode()
         speaker = SpeakerStatistics.read(statistics, parts.model.gpt.hidden).random(1)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +11,9 @@ from tests.tts.engines.chattts.looping import Scripted
 from tests.tts.engines.chattts.speaking import Bench
 from tts.engine.request import Profile
 from tts.engines.base import Device, Samples, Shards
-from tts.engines.chattts import SAMPLE_RATE, TOKEN_SAMPLES, engine
+from tts.engines.chattts import SAMPLE_RATE, TOKEN_SAMPLES, parts
 from tts.engines.chattts.backend import CacheShape, Floats, Ints, Precision
 from tts.engines.chattts.config import GptConfig
-from tts.engines.chattts.parts import parts_load
 from tts.engines.chattts.vocoder import Vocoder
 from tts.engines.chattts.windows import Window
 
@@ -54,7 +52,13 @@ def engine_scripted(
     """The take in a slot has `lengths` tokens (without end if none), which sound as `sounds`."""
 
     def create(
-        shards: Shards, config: GptConfig, cache: CacheShape, precision: Precision, device: Device
+        shards: Shards,
+        config: GptConfig,
+        cache: CacheShape,
+        precision: Precision,
+        device: Device,
+        *,
+        stable: bool,
     ) -> Timed:
         return Timed(cache, max_rows=64, config=config, lengths=lengths)
 
@@ -63,7 +67,7 @@ def engine_scripted(
             sounds[int(window.rows[0, 0])](window.settled * TOKEN_SAMPLES) for window in windows
         ]
 
-    monkeypatch.setattr(engine, "parts_load", partial(parts_load, create=create))
+    monkeypatch.setattr(parts, "backend_create", create)
     monkeypatch.setattr(Vocoder, "decode", decode)
     return Bench.load(folder, profile)
 

@@ -121,7 +121,7 @@ class _Session:
     def __init__(self, crowd: Crowd, streams: int, texts: Sequence[str]) -> None:
         self._loaded, self._tokens, self._hold_back = crowd.loaded, crowd.tokens, crowd.hold_back
         self._streams, self._texts = streams, texts
-        self._loop = crowd.loaded.loop()
+        self._loop = crowd.loaded.loop
         self._numbers = count()
         self._coming = [(stream * crowd.length / streams, 0) for stream in range(streams)]
         self._takes: dict[int, Take] = {}

@@ -28,7 +28,7 @@ class OwnSide:
 
         Those beyond the slots wait, and join as slots become free.
         """
-        loaded, loop = self._loaded, self._loaded.loop()
+        loaded, loop = self._loaded, self._loaded.loop
         rows = [
             loop.join(loaded.generation(seed, *each))
             for seed, each in enumerate(zip(texts, lengths, strict=True))
