@@ -40,7 +40,8 @@ def profiles_judge(
     """The verdict on each profile in `errors`, against full precision.
 
     One that is worse is loaded in the numbers of the next that is more exact and is not worse
-    itself. The last has none to fall back to.
+    itself. The last has none to fall back to. What nobody understands says nothing about the
+    fastest numbers, which then stay out of use.
     """
     verdicts = {profile: verdict(found, reference) for profile, found in errors.items()}
     return tuple(
@@ -55,7 +56,16 @@ def profiles_judge(
     )
 
 
+def unverified() -> tuple[CheckedProfile, ...]:
+    """Of a version that nobody has listened to: the fastest numbers are not used before."""
+    return (
+        CheckedProfile(PRECISER[0].value, Verdict.UNVERIFIED, {}, {}, numbers=PRECISER[1].value),
+    )
+
+
 def _numbers(profile: Profile, verdicts: Mapping[Profile, Verdict]) -> str:
+    if verdicts[profile] is Verdict.UNINTELLIGIBLE and profile is PRECISER[0]:
+        return PRECISER[1].value
     if verdicts[profile] is not Verdict.WORSE or profile is PRECISER[-1]:
         return ""
     for other in PRECISER[PRECISER.index(profile) + 1 : -1]:

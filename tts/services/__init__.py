@@ -1,7 +1,7 @@
 """Writing of voices, and the import of models. Everything bumps the configuration epoch."""
 
 from tts.services.chattts_imports import chattts_import, chattts_speak
-from tts.services.checks import check_is_due, unverified_line, version_check
+from tts.services.checks import check_if_due, unverified_line, version_check
 from tts.services.imports import (
     kokoro_import,
     model_import_bundled,
@@ -24,7 +24,7 @@ __all__ = [
     "VoiceDraft",
     "chattts_import",
     "chattts_speak",
-    "check_is_due",
+    "check_if_due",
     "kokoro_import",
     "model_import_bundled",
     "tone_import",

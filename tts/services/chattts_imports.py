@@ -14,7 +14,7 @@ from models_registry.selectors import manifest_readable, routes_of_version
 from models_registry.services import route_set
 from tts.engine.errors import EngineError
 from tts.errors import ModelImportFailed
-from tts.services.checks import unverified_line
+from tts.services.checks import Told, check_if_due, unverified_line, unverified_mark
 from tts.services.imports import ROUTES
 from tts.services.registering import (
     DESCRIPTIONS,
@@ -40,7 +40,8 @@ def chattts_import(place: str, version: str | None = None) -> ImportedVersion:
     """Import the checkpoint in the folder `place`, or of the hub (`owner/name[@revision]`).
 
     A checkpoint of the hub is kept in the state folder. Safe to run again: a version that is
-    there with the same bytes stays as it is, any other has to speak a few tokens first. Raises
+    there with the same bytes stays as it is, any other has to speak a few tokens first. Real
+    weights are not computed in int8 before somebody has listened to them (`check_if_due`). Raises
     ModelImportFailed; nothing is changed then.
     """
     # Imported here: a web process has no use for what reads checkpoints.
@@ -64,7 +65,10 @@ def chattts_import(place: str, version: str | None = None) -> ImportedVersion:
         raise ModelImportFailed(error.message) from error
     if hub is not None:
         found = replace(found, source=f"{found.source} (from the hub's {hub})")
-    return version_import(manifest_read(found.to_json()), chattts_voices(), BATCHING, smoke_speak)
+    manifest = manifest_read(found.to_json())
+    imported = version_import(manifest, chattts_voices(), BATCHING, smoke_speak)
+    unverified_mark(imported.key)
+    return imported
 
 
 def _label_of(found: "ChatTtsManifest") -> str | None:
@@ -77,14 +81,16 @@ def _label_of(found: "ChatTtsManifest") -> str | None:
     return None
 
 
-def chattts_speak(place: str) -> str:
+def chattts_speak(place: str, told: Told) -> str:
     """Import a checkpoint and have `tts-1` and `tts-1-hd` spoken by it; says what was done.
 
-    A version that was there before keeps the routes that an operator gave it, or none: this
-    runs at every start. Routes that were deleted stay away. Raises ModelImportFailed; no
-    route is changed then.
+    Before it is routed a recogniser listens to it, where one is installed and none has yet;
+    `told` gets lines about that as they come. A version that was there before keeps the routes
+    that an operator gave it, or none: this runs at every start. Routes that were deleted stay
+    away. Raises ModelImportFailed; no route is changed then.
     """
     imported = chattts_import(place)
+    check_if_due(imported.key, told)
     try:
         gone = _routes_take(imported.key) if imported.is_new else []
     except RegistryError as error:

@@ -9,6 +9,7 @@ from django.utils import timezone
 from models_registry.errors import RegistryError
 from models_registry.selectors import VersionSpec, version_spec_sync, version_verdicts
 from models_registry.services import CheckedProfile, version_checks_set
+from models_registry.states import Verdict
 from tts.engine.errors import EngineError
 from tts.engines.devices import cores
 from tts.errors import ModelCheckFailed
@@ -44,26 +45,46 @@ def version_check(key: str, *, sentences: int = FULL, told: Told) -> tuple[Check
     return found
 
 
-def check_is_due(key: str) -> bool:
-    """Whether this is the original release of ChatTTS, which nobody has listened to yet.
+def check_if_due(key: str, told: Told) -> None:
+    """Listen to a version that nobody has listened to, where the recogniser is installed.
 
-    False where the recogniser is not installed. Raises RegistryError.
+    Takes minutes, of which `told` gets lines; nothing is raised where it fails, that is told.
     """
-    from tts.engines.chattts.manifest import is_release
+    if not _needs_listening(key) or missing_module() is not None:
+        return
+    told(f"Listening to {key}, once, which takes some minutes.")
+    try:
+        found = version_check(key, told=told)
+    except ModelCheckFailed as error:
+        told(f"{key} could not be listened to: {error}")
+        return
+    # Imported here: a process that imports something else needs none of it.
+    from tts.checking import report
 
-    if version_verdicts(key) or missing_module() is not None:
-        return False
-    shards = version_spec_sync(key).manifest.shards
-    return is_release({shard.name: shard.sha256 for shard in shards})
+    for line in report.lines(key, found):
+        told(line)
+
+
+def unverified_mark(key: str) -> None:
+    """Keep a version that nobody has listened to from its fastest numbers; safe to call again."""
+    if not _needs_listening(key):
+        return
+    from tts.checking.verdict import unverified
+
+    version_checks_set(key, unverified(), sentences=0, at=timezone.now())
 
 
 def unverified_line(key: str) -> str:
-    """What to say of a version that nobody has listened to; "" where somebody has."""
-    if version_verdicts(key):
+    """What to say of a version that nobody has listened to; "" where somebody has.
+
+    Nothing either of random weights: there is nothing to hear in them.
+    """
+    if not _needs_listening(key):
         return ""
     first = f"; before that, {INSTALL}" if missing_module() is not None else ""
     return (
-        f"{key} is unverified: nobody has listened to its profiles."
+        f"{key} is unverified: nobody has listened to its profiles, so realtime computes in the"
+        " numbers of standard and not in int8, which is faster."
         f" Have a recogniser listen (some minutes) with: manage.py model_check {key}{first}"
     )
 
@@ -75,6 +96,14 @@ def _check_recogniser() -> None:
             f"listening needs the recogniser, and the Python package {name} is not installed."
             f" Install it with: {INSTALL}"
         )
+
+
+def _needs_listening(key: str) -> bool:
+    from tts.engines.chattts.manifest import is_random
+
+    if any(verdict is not Verdict.UNVERIFIED for verdict in version_verdicts(key).values()):
+        return False
+    return not is_random(version_spec_sync(key).manifest.source)
 
 
 def _listened(spec: VersionSpec, sentences: int, told: Told) -> tuple[CheckedProfile, ...]:

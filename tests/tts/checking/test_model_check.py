@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,19 +11,17 @@ from auditlog.models import LogEntry
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from models_registry.models import ProfileCheck
-from models_registry.selectors import version_spec_sync, version_verdicts
+from models_registry.models import ProfileCheck, Route
+from models_registry.selectors import route_weights, version_spec_sync, version_verdicts
 from models_registry.states import Verdict
 from tests.speech.shared import VAR
 from tests.tts.checking.hearing import FakeVoice
 from tts.checking import speaking
 from tts.engine.request import Profile
 from tts.engines.chattts import layout
-from tts.engines.chattts import manifest as manifests
-from tts.engines.chattts.manifest import chattts_manifest
 from tts.engines.chattts.random_checkpoint import Ends, RandomCheckpoint, Size
-from tts.recognition.whisper import INSTALL
-from tts.services import checks
+from tts.recognition.whisper import INSTALL, RecogniserError
+from tts.services import chattts_speak, checks
 
 pytestmark = pytest.mark.django_db
 
@@ -64,16 +63,14 @@ def voice(monkeypatch: pytest.MonkeyPatch) -> FakeVoice:
 
 
 @pytest.fixture
-def released(weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the tiny checkpoint taken for the authors' release."""
-    names = {shard.name: shard.sha256 for shard in chattts_manifest(weights).shards}
-    hashes = dict(manifests.RELEASE_HASHES)
-    for shard, file in (
-        ("tokenizer", layout.TOKENIZER), ("embed", layout.EMBED), ("gpt", layout.GPT),
-        ("decoder", layout.DECODER), ("dvae", layout.DVAE), ("vocos", layout.VOCOS),
-    ):  # fmt: skip
-        hashes[file] = names[shard]
-    monkeypatch.setattr(manifests, "RELEASE_HASHES", hashes)
+def real(weights: Path, tmp_path: Path) -> Path:
+    """A checkpoint that does not say that it is random."""
+    folder = tmp_path / "real"
+    shutil.copytree(weights, folder)
+    speaker = folder / "asset" / layout.SPEAKER
+    kept = json.loads(speaker.read_text())
+    speaker.write_text(json.dumps({"spk_stat": kept["spk_stat"]}))
+    return folder
 
 
 def test_verdicts_are_kept_and_told(
@@ -138,25 +135,73 @@ def test_what_cannot_be_listened_to_is_said(run: Run, monkeypatch: pytest.Monkey
         run("model_check", "tone@1")
 
 
-def test_other_weights_stay_unverified_until_asked_for(
-    run: Run, weights: Path, voice: FakeVoice, monkeypatch: pytest.MonkeyPatch
+def test_weights_are_listened_to_when_they_are_imported(
+    run: Run, real: Path, voice: FakeVoice
 ) -> None:
-    said = run("model_import", "chattts", str(weights), "--version", "1")
-    assert "chattts@1 is unverified" in said
-    assert "manage.py model_check chattts@1" in said
-    assert voice.loads == []
-    monkeypatch.setattr(checks, "missing_module", lambda: "jiwer")
-    assert INSTALL in run("model_import", "chattts", str(weights), "--version", "1")
-
-
-def test_the_release_is_listened_to_when_it_is_imported(
-    run: Run, weights: Path, voice: FakeVoice, released: None
-) -> None:
-    silent = run("model_import", "chattts", str(weights), "--version", "1", "--no-check")
+    silent = run("model_import", "chattts", str(real), "--version", "1", "--no-check")
     assert "chattts@1 is unverified" in silent
-    said = run("model_import", "chattts", str(weights), "--version", "1")
+    assert voice.loads == []
+    said = run("model_import", "chattts", str(real), "--version", "1")
     assert "chattts@1 realtime: passed" in said
     assert "unverified" not in said
     loads = len(voice.loads)
-    assert "Listening" not in run("model_import", "chattts", str(weights), "--version", "1")
+    assert "Listening" not in run("model_import", "chattts", str(real), "--version", "1")
     assert len(voice.loads) == loads
+
+
+def test_int8_waits_until_somebody_has_listened(
+    run: Run, real: Path, voice: FakeVoice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as without:
+        without.setattr(checks, "missing_module", lambda: "jiwer")
+        said = run("model_import", "chattts", str(real), "--version", "1")
+    assert "realtime computes in the numbers of standard and not in int8" in said
+    assert f"manage.py model_check chattts@1; before that, {INSTALL}" in said
+    assert version_verdicts("chattts@1") == {"realtime": Verdict.UNVERIFIED}
+    assert version_spec_sync("chattts@1").numbers == {"realtime": "standard"}
+    run("model_check", "chattts@1")
+    assert version_spec_sync("chattts@1").numbers == {}
+
+
+def test_random_weights_are_neither_listened_to_nor_unverified(
+    run: Run, weights: Path, voice: FakeVoice
+) -> None:
+    said = run("model_import", "chattts", str(weights), "--version", "1")
+    assert "Listening" not in said
+    assert "unverified" not in said
+    assert version_spec_sync("chattts@1").numbers == {}
+    assert voice.loads == []
+
+
+def test_one_step_listens_before_it_routes(real: Path, voice: FakeVoice) -> None:
+    told: list[str] = []
+    voice.mishears = lambda loaded, line: loaded == (Profile.REALTIME, None)
+
+    def tell(line: str) -> None:
+        assert not Route.objects.exists()
+        told.append(line)
+
+    said = chattts_speak(str(real), tell)
+    (key,) = route_weights("tts-1")
+    assert said == f"Speaking with {key} on chattts, tts-1, tts-1-hd."
+    assert told[0] == f"Listening to {key}, once, which takes some minutes."
+    assert any(line.startswith(f"{key} realtime: worse") for line in told)
+    assert version_spec_sync(key).numbers == {"realtime": "standard"}
+    told.clear()
+    chattts_speak(str(real), tell)
+    assert told == []
+
+
+def test_weights_that_cannot_be_listened_to_speak_all_the_same(
+    real: Path, voice: FakeVoice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(folder: Path) -> object:
+        raise RecogniserError("its file is damaged")
+
+    monkeypatch.setattr(checks, "WhisperTranscriber", broken)
+    told: list[str] = []
+    said = chattts_speak(str(real), told.append)
+    (key,) = route_weights("tts-1")
+    assert told[-1] == f"{key} could not be listened to: its file is damaged"
+    assert f"{key} is unverified" in said
+    assert version_spec_sync(key).numbers == {"realtime": "standard"}

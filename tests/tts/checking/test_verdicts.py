@@ -3,7 +3,7 @@
 import pytest
 
 from models_registry.states import Verdict
-from tts.checking.verdict import Errors, profiles_judge, verdict
+from tts.checking.verdict import Errors, profiles_judge, unverified, verdict
 from tts.engine.request import Profile
 
 REALTIME, STANDARD, HQ = Profile.REALTIME, Profile.STANDARD, Profile.HQ
@@ -49,7 +49,14 @@ def test_what_is_worse_takes_the_next_exacter_numbers(
     assert tuple(found.numbers for found in judged) == numbers
 
 
-def test_what_nobody_understands_keeps_its_numbers() -> None:
+def test_what_nobody_understands_is_not_loaded_in_the_fastest_numbers() -> None:
     judged = profiles_judge({REALTIME: {}, STANDARD: {}, HQ: {}}, {"zh": 1.0})
     assert {found.verdict for found in judged} == {Verdict.UNINTELLIGIBLE}
-    assert {found.numbers for found in judged} == {""}
+    assert [found.numbers for found in judged] == ["standard", "", ""]
+
+
+def test_what_nobody_has_listened_to_is_not_loaded_in_the_fastest_numbers() -> None:
+    (found,) = unverified()
+    assert (found.profile, found.verdict, found.numbers) == (
+        "realtime", Verdict.UNVERIFIED, "standard"
+    )  # fmt: skip

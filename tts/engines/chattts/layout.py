@@ -20,6 +20,9 @@ VOCOS = "Vocos.safetensors"
 SPEAKER = "speaker.json"
 """Ours: statistics of speaker embeddings. The release has them in ChatTTS' code instead."""
 
+RANDOM_SOURCE = "random weights"
+"""How SPEAKER's `source` begins in a checkpoint that nobody trained."""
+
 MELS = 100
 """Mel bands that ChatTTS' modules have written into their code."""
 

@@ -91,9 +91,9 @@ class ChatTtsManifest:
         }
 
 
-def is_release(hashes: Mapping[str, str]) -> bool:
-    """Whether these shards, name to sha256, are the original release's."""
-    return all(hashes.get(name) == RELEASE_HASHES[file] for name, _, file in _SHARDS)
+def is_random(source: str) -> bool:
+    """Whether a manifest's `source` says that nobody trained the weights: they speak noise."""
+    return source.startswith(layout.RANDOM_SOURCE)
 
 
 def chattts_manifest(folder: Path, version: str | None = None) -> ChatTtsManifest:

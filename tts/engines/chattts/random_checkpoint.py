@@ -88,7 +88,7 @@ class RandomCheckpoint:
             _finish(name, tensors, config, self.ends)
             save_file(tensors, path, {"format": "pt"})
         _write_json(asset / layout.GPT_CONFIG, _gpt_config(config.gpt))
-        source = f"random weights, size {self.size}, seed {self.seed}, ends {self.ends}"
+        source = f"{layout.RANDOM_SOURCE}, size {self.size}, seed {self.seed}, ends {self.ends}"
         speakers = {"spk_stat": _statistics(config.gpt.hidden), "source": source}
         _write_json(asset / layout.SPEAKER, speakers)
         return config

@@ -5,7 +5,6 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 
 from coordination.command import AuditedCommand
@@ -13,7 +12,7 @@ from tts.errors import ModelImportFailed
 from tts.services import (
     ImportedVersion,
     chattts_import,
-    check_is_due,
+    check_if_due,
     kokoro_import,
     tone_import,
     unverified_line,
@@ -50,7 +49,7 @@ class Command(AuditedCommand):
             "--no-check",
             dest="check",
             action="store_false",
-            help="chattts: do not listen to the original release (see model_check)",
+            help="chattts: do not listen to weights that are new (see model_check)",
         )
         parser.add_argument("--config", type=_config, help="tone: its settings, as JSON")
 
@@ -82,7 +81,11 @@ class Command(AuditedCommand):
             raise CommandError(str(error)) from error
         self._report(imported)
         if model == "chattts":
-            self._listen(imported.key, check=check)
+            # The import stands in any case.
+            if check:
+                check_if_due(imported.key, self._told)
+            if line := unverified_line(imported.key):
+                self.stdout.write(line)
 
     def _report(self, imported: ImportedVersion) -> None:
         if imported.is_new:
@@ -93,17 +96,9 @@ class Command(AuditedCommand):
             self.stdout.write(f"New voices: {', '.join(imported.voices)}.")
         self.stdout.write(f"Give it traffic with: manage.py route_set MODEL {imported.key}=100")
 
-    def _listen(self, key: str, *, check: bool) -> None:
-        """Listen to the original release, else say how to; the import stands in any case."""
-        if check and check_is_due(key):
-            self.stdout.write(f"Listening to {key}, which takes some minutes; --no-check does not.")
-            try:
-                call_command("model_check", key, stdout=self.stdout, stderr=self.stderr)
-            except CommandError as error:
-                self.stderr.write(f"{key} could not be listened to: {error}")
-        line = unverified_line(key)
-        if line:
-            self.stdout.write(line)
+    def _told(self, line: str) -> None:
+        self.stdout.write(line)
+        self.stdout.flush()
 
 
 def _config(text: str) -> dict[str, object]:

@@ -9,12 +9,16 @@ from django.core.management.base import CommandError
 
 from coordination.command import AuditedCommand
 from tts.errors import ModelImportFailed
+from tts.recognition.whisper import INSTALL
 from tts.services import chattts_speak
 from voicehost.installation import credentials_path, installation_prepare
 from voicehost.state import files_private, state_folder_make
 
-CHATTTS_HINT = """To speak with ChatTTS, bring its weights (CC BY-NC 4.0: not for commercial use):
+CHATTTS_HINT = f"""To speak with ChatTTS, bring its weights (CC BY-NC 4.0: not for commercial use):
   make run CHATTTS=PATH_OR_HUB_ID    a folder with asset/ in it, or 2Noise/ChatTTS
+  The tier realtime computes in int8, which is faster, once a recogniser has listened to them. Where
+  it is installed before, it does so in that step (some minutes, once):
+  {INSTALL}
 """
 
 
@@ -49,8 +53,13 @@ class Command(AuditedCommand):
         """Speak with the checkpoint that was asked for, or say once how to ask for one."""
         if place:
             try:
-                self.stdout.write(chattts_speak(place))
+                self.stdout.write(chattts_speak(place, self._told))
             except ModelImportFailed as error:
                 raise CommandError(f"CHATTTS={place}: {error}") from error
         elif first:
             self.stdout.write(CHATTTS_HINT)
+
+    def _told(self, line: str) -> None:
+        """Said at once, also where the output is a file: it takes minutes."""
+        self.stdout.write(line)
+        self.stdout.flush()
