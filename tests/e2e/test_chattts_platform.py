@@ -127,7 +127,7 @@ def test_a_profile_that_is_worse_is_loaded_in_other_numbers_without_a_restart(
     chattts: SpeechClient,
 ) -> None:
     versions = {each for each in beat(chattts).versions if each.startswith("chattts@")}
-    (key,) = versions - {"chattts@2"}  # another test's
+    (key,) = versions - {"chattts@2", "chattts@3"}  # other tests'
     int8 = chattts.pcm(TEXT, model="chattts", voice=VOICE, seed=8)
     checked(chattts, key, "standard")
     assert "profile_falls_back" in (chattts.platform.var_dir / "serve.log").read_text()
@@ -149,3 +149,15 @@ def test_two_versions_speak_side_by_side(chattts: SpeechClient, tmp_path: Path) 
     assert first.tobytes() != second.tobytes()
     again = chattts.pcm(TEXT, model="chattts", voice=VOICE, seed=5)
     np.testing.assert_array_equal(first, again)
+
+
+def test_a_version_speaks_by_its_dvae(chattts: SpeechClient, tmp_path: Path) -> None:
+    RandomCheckpoint(Size.TINY, seed=3, ends=Ends.LIKELY).write(tmp_path / "bare")
+    (tmp_path / "bare" / "asset" / "Decoder.safetensors").unlink()
+    manage = chattts.platform.manage
+    manage("model_import", "chattts", str(tmp_path / "bare"), "--version", "3", "--dvae")
+    manage("route_set", "tts-1-hd", "chattts@3=100")
+    until(lambda: "chattts@3" in beat(chattts).versions)
+    spoken = chattts.pcm(TEXT, model="tts-1-hd", voice=VOICE, seed=5)
+    np.testing.assert_array_equal(spoken, chattts.pcm(TEXT, model="tts-1-hd", voice=VOICE, seed=5))
+    assert spoken.any()

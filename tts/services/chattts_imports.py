@@ -36,9 +36,12 @@ ACTOR = "CHATTTS"
 BATCHING = Batching(max_slots=64, max_batch=64, max_wait_ms=0)
 
 
-def chattts_import(place: str, version: str | None = None) -> ImportedVersion:
+def chattts_import(
+    place: str, version: str | None = None, *, use_decoder: bool = True
+) -> ImportedVersion:
     """Import the checkpoint in the folder `place`, or of the hub (`owner/name[@revision]`).
 
+    Without `use_decoder` the version speaks by its DVAE, and needs no Decoder.
     A checkpoint of the hub is kept in the state folder. Safe to run again: a version that is
     there with the same bytes stays as it is, any other has to speak a few tokens first. Real
     weights are not computed in int8 before somebody has listened to them (`check_if_due`). Raises
@@ -57,8 +60,8 @@ def chattts_import(place: str, version: str | None = None) -> ImportedVersion:
         )
     try:
         if hub is not None:
-            folder = hub_download(hub, settings.VAR_DIR / "models")
-        found = chattts_manifest(folder, version)
+            folder = hub_download(hub, settings.VAR_DIR / "models", use_decoder=use_decoder)
+        found = chattts_manifest(folder, version, use_decoder=use_decoder)
         if version is None:
             found = replace(found, version=_label_of(found) or found.version)
     except EngineError as error:

@@ -182,6 +182,21 @@ def test_command_imports_it(tiny: Path, capsys: pytest.CaptureFixture[str]) -> N
             call_command("model_import", *arguments)
 
 
+def test_command_imports_it_without_the_decoder(
+    tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (copied(tiny, tmp_path / "c") / "Decoder.safetensors").unlink()
+    call_command("model_import", "chattts", str(tmp_path / "c"), "--version", "v1", "--dvae")
+    assert "chattts@v1: registered" in capsys.readouterr().out
+    names = [shard.name for shard in version_spec_sync("chattts@v1").manifest.shards]
+    assert "dvae" in names
+    assert "decoder" not in names
+    with pytest.raises(CommandError, match=r"has no Decoder\.safetensors"):
+        call_command("model_import", "chattts", str(tmp_path / "c"))
+    with pytest.raises(CommandError, match="tone has no DVAE"):
+        call_command("model_import", "tone", "--dvae")
+
+
 @pytest.fixture
 def prepare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], str]:
     """Run `prepare` with a value of CHATTTS; returns what it printed."""

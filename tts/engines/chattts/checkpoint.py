@@ -26,6 +26,13 @@ FILES = (
 )
 """What a checkpoint must have, below its asset folder."""
 
+
+def files_needed(*, use_decoder: bool = True) -> tuple[str, ...]:
+    """FILES, without the Decoder where DVAE speaks in its place (the original's `use_decoder`)."""
+    return tuple(name for name in FILES if use_decoder or name != layout.DECODER)
+
+
+_TENSORS = (layout.EMBED, layout.GPT, layout.DECODER, layout.DVAE, layout.VOCOS)
 _UNUSED = re.compile(r"embed_tokens\.weight|.*\.inv_freq")
 """What a LLaMA may be saved with and ChatTTS does not use."""
 _OLD_NORM = {".weight_g": f".{layout.G}", ".weight_v": f".{layout.V}"}
@@ -40,16 +47,18 @@ class Checkpoint:
     config: ModelConfig
 
     @classmethod
-    def open(cls, folder: Path) -> Self:
+    def open(cls, folder: Path, *, use_decoder: bool = True) -> Self:
         """Find the files in `folder` or `folder`/asset, and read sizes and headers.
 
+        Without `use_decoder` there is no `config.decoder`, and its file is not looked at.
         Raises VersionUnavailable saying which file is missing, truncated or unlike ChatTTS'.
         """
-        asset = _asset(folder)
+        asset = _asset(folder, files_needed(use_decoder=use_decoder))
+        tensors = [name for name in _TENSORS if use_decoder or name != layout.DECODER]
         with ExitStack() as stack:
             files = {
                 name: canonical(stack.enter_context(tensor_file_open(asset / name, name)))
-                for name in (layout.EMBED, layout.GPT, layout.DECODER, layout.DVAE, layout.VOCOS)
+                for name in tensors
             }
             settings = _json_object(asset / layout.GPT_CONFIG, layout.GPT_CONFIG)
             config = _config({name: file.shapes for name, file in files.items()}, settings)
@@ -92,19 +101,19 @@ def canonical(file: TensorFile) -> TensorFile:
     return file.renamed(names)
 
 
-def _asset(folder: Path) -> Path:
+def _asset(folder: Path, files: tuple[str, ...]) -> Path:
     folder = folder.absolute()
     if not folder.is_dir():
         raise VersionUnavailable(f"there is no folder {folder}")
     candidates = (folder / "asset", folder)
     for asset in candidates:
-        missing = [name for name in FILES if not (asset / name).is_file()]
+        missing = [name for name in files if not (asset / name).is_file()]
         if not missing:
             return asset
-        if len(missing) < len(FILES):
+        if len(missing) < len(files):
             raise VersionUnavailable(f"{asset} has no {', '.join(missing)}")
     raise VersionUnavailable(
-        f"{folder} is no ChatTTS checkpoint: expected asset/{', asset/'.join(FILES)}"
+        f"{folder} is no ChatTTS checkpoint: expected asset/{', asset/'.join(files)}"
     )
 
 
@@ -114,7 +123,11 @@ def _config(shapes: dict[str, Shapes], settings: dict[str, object]) -> ModelConf
     groups = _count(dvae, r"vq_layer\.quantizer\.rvqs\.(\d+)\.", layout.DVAE)
     return ModelConfig(
         gpt=gpt,
-        decoder=_conv(shapes[layout.DECODER], "decoder", layout.DECODER),
+        decoder=(
+            _conv(shapes[layout.DECODER], "decoder", layout.DECODER)
+            if layout.DECODER in shapes
+            else None
+        ),
         dvae_encoder=_conv(dvae, "encoder", layout.DVAE),
         dvae_decoder=_conv(dvae, "decoder", layout.DVAE),
         vq_dim=groups

@@ -57,12 +57,13 @@ class VocosConfig:
 class ModelConfig:
     """Everything about a version that is not in its tensors.
 
-    `decoder` turns hidden states into mel, `dvae_decoder` audio tokens (through a vector
-    quantiser of `vq_dim`), `dvae_encoder` a recording's mel into audio tokens.
+    `decoder` turns hidden states into mel; where it is None, `dvae_decoder` does it with audio
+    tokens (through a vector quantiser of `vq_dim`). `dvae_encoder` turns a recording's mel into
+    audio tokens.
     """
 
     gpt: GptConfig = GptConfig()
-    decoder: ConvConfig = ConvConfig(384, 384, 512, 12, 128)
+    decoder: ConvConfig | None = ConvConfig(384, 384, 512, 12, 128)
     dvae_encoder: ConvConfig = ConvConfig(512, 1024, 256, 12, 128)
     dvae_decoder: ConvConfig = ConvConfig(512, 512, 256, 12, 128)
     vq_dim: int = 1024

@@ -49,8 +49,9 @@ def config_check(config: ModelConfig) -> None:
     gpt, decoder, dvae = config.gpt, config.decoder, config.dvae_decoder
     _expect("gpt.codebooks", gpt.codebooks, config.vq_groups * config.vq_residuals)
     _expect("gpt.audio_tokens", gpt.audio_tokens, math.prod(config.vq_levels) + 1)
-    _expect("decoder.idim", decoder.idim * 2, gpt.hidden)
-    _expect("decoder.odim", decoder.odim, decoder.idim)
+    if decoder is not None:
+        _expect("decoder.idim", decoder.idim * 2, gpt.hidden)
+        _expect("decoder.odim", decoder.odim, decoder.idim)
     _expect("vq_dim", config.vq_dim, 2 * dvae.idim)
     _expect("vq_dim", config.vq_dim % config.vq_groups, 0)
     _expect("dvae_decoder.odim", dvae.odim, dvae.idim)
@@ -102,7 +103,7 @@ def _check_sizes(config: ModelConfig) -> None:
     """Every whole number is positive, and no size is absurd."""
     parts: dict[str, GptConfig | ConvConfig | VocosConfig | ModelConfig] = {
         "gpt.": config.gpt,
-        "decoder.": config.decoder,
+        **({} if config.decoder is None else {"decoder.": config.decoder}),
         "dvae_encoder.": config.dvae_encoder,
         "dvae_decoder.": config.dvae_decoder,
         "vocos.": config.vocos,

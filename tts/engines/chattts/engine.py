@@ -195,7 +195,12 @@ class ChatTtsEngine:
             for take in range(settings.takes)
         ]
         rows = [self._loop.join(generation) for generation in takes]
-        speech = Speech.of(rows, settings.windows, lambda found: _best(found, lengths.expected))
+        speech = Speech.of(
+            rows,
+            settings.windows,
+            lambda found: _best(found, lengths.expected),
+            codes=self._vocoder.takes_codes,
+        )
         self._speeches[utterance.utterance_id] = speech
         return speech
 

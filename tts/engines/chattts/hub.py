@@ -9,12 +9,12 @@ from typing import Protocol, Self
 
 from tts.engine.errors import VersionUnavailable
 from tts.engines.chattts import layout
-from tts.engines.chattts.checkpoint import FILES
+from tts.engines.chattts.checkpoint import files_needed
 from tts.engines.chattts.manifest import RELEASE_HASHES
 
 _NAME = re.compile(r"(?P<owner>[\w-][\w.-]*)/(?P<name>[\w-][\w.-]*)(?:@(?P<revision>[\w./-]+))?")
 _FOLDER = "asset/"
-_WANTED = frozenset({*FILES, *RELEASE_HASHES, layout.SPEAKER})
+_WANTED = frozenset({*files_needed(), *RELEASE_HASHES, layout.SPEAKER})
 _BLOCK = 1 << 20
 
 
@@ -55,9 +55,10 @@ class HubId:
         return f"{self.repository}@{self.revision}" if self.revision else self.repository
 
 
-def hub_download(hub: HubId, folder: Path) -> Path:
+def hub_download(hub: HubId, folder: Path, *, use_decoder: bool = True) -> Path:
     """Have the checkpoint in a folder of its own below `folder`, which is returned.
 
+    Without `use_decoder` the Decoder may be missing there, and is not downloaded.
     Shows its progress on standard error and goes on where an earlier call was cut off. Every file
     is compared with the hash that the hub has of it. Raises VersionUnavailable saying what is
     missing, or why the hub does not answer.
@@ -72,7 +73,7 @@ def hub_download(hub: HubId, folder: Path) -> Path:
         ) from error
     try:
         info = HfApi().model_info(hub.repository, revision=hub.revision, files_metadata=True)
-        files = _wanted(hub, info.siblings or ())
+        files = _wanted(hub, info.siblings or (), use_decoder=use_decoder)
         # A commit, so that a branch that moves meanwhile is not mixed into one folder.
         target = folder / hub.repository.replace("/", "--") / str(info.sha)
         snapshot_download(
@@ -94,12 +95,14 @@ def hub_download(hub: HubId, folder: Path) -> Path:
     return target
 
 
-def _wanted(hub: HubId, files: Iterable[RemoteFile]) -> list[RemoteFile]:
+def _wanted(hub: HubId, files: Iterable[RemoteFile], *, use_decoder: bool) -> list[RemoteFile]:
     there = {file.rfilename: file for file in files}
-    missing = [_FOLDER + name for name in FILES if _FOLDER + name not in there]
+    needed = files_needed(use_decoder=use_decoder)
+    missing = [_FOLDER + name for name in needed if _FOLDER + name not in there]
     if missing:
         raise VersionUnavailable(f"{hub} has no {', '.join(missing)}")
-    return [file for name, file in there.items() if name.removeprefix(_FOLDER) in _WANTED]
+    wanted = _WANTED if use_decoder else _WANTED - {layout.DECODER}
+    return [file for name, file in there.items() if name.removeprefix(_FOLDER) in wanted]
 
 
 def _verify(hub: HubId, path: Path, file: RemoteFile) -> None:

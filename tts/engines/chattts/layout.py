@@ -123,11 +123,11 @@ def vocos_shapes(vocos: VocosConfig) -> Shapes:
 
 
 def file_shapes(config: ModelConfig) -> dict[str, Shapes]:
-    """The tensors of every file, by the file's name."""
+    """The tensors of every file that is used, by the file's name."""
     return {
         EMBED: embed_shapes(config.gpt),
         GPT: gpt_shapes(config.gpt),
-        DECODER: decoder_shapes(config.decoder),
+        **({} if config.decoder is None else {DECODER: decoder_shapes(config.decoder)}),
         DVAE: dvae_shapes(config),
         VOCOS: vocos_shapes(config.vocos),
     }

@@ -24,6 +24,8 @@ LICENCE = "CC-BY-NC-4.0"
 """Of the weights that ChatTTS' authors publish, and of those made from them."""
 RELEASE_SOURCE = "ChatTTS (2noise), the original release: all nine hashes are its authors'"
 
+BY_DVAE = "; speaks by its DVAE, without the Decoder"
+
 RELEASE_HASHES = {
     "Decoder.safetensors": "77aa55e0a977949c4733df3c6f876fa85860d3298cba63295a7bc6901729d4e0",
     "DVAE.safetensors": "1d0b044a8368c0513100a2eca98456b289e6be6a18b7a63be1bcaa315ea874d9",
@@ -96,19 +98,26 @@ def is_random(source: str) -> bool:
     return source.startswith(layout.RANDOM_SOURCE)
 
 
-def chattts_manifest(folder: Path, version: str | None = None) -> ChatTtsManifest:
+def chattts_manifest(
+    folder: Path, version: str | None = None, *, use_decoder: bool = True
+) -> ChatTtsManifest:
     """The manifest of the checkpoint in `folder` (or `folder`/asset); reads all of it once.
 
-    Without a `version` it is called "release", or by its digest if it is another. Raises
-    VersionUnavailable saying which file is missing, damaged or of another model.
+    Without a `version` it is called "release", or by its digest if it is another. Without
+    `use_decoder` the version speaks by its DVAE. Raises VersionUnavailable saying which file is
+    missing, damaged or of another model.
     """
-    checkpoint = Checkpoint.open(folder)
+    checkpoint = Checkpoint.open(folder, use_decoder=use_decoder)
     checkpoint.check_values()
     asset, model = checkpoint.asset, checkpoint.config
     _check_vocabulary(asset, model.gpt)
     speakers = _speakers(asset)
     SpeakerStatistics.read(speakers.statistics, model.gpt.hidden)
-    hashes = {name: _sha256(asset / name) for name in RELEASE_HASHES if (asset / name).is_file()}
+    hashes = {
+        name: _sha256(asset / name)
+        for name in RELEASE_HASHES
+        if (asset / name).is_file() and (use_decoder or name != layout.DECODER)
+    }
     shards = _shard_specs(checkpoint, speakers.statistics, hashes)
     digest = hashlib.sha256("".join(shard.sha256 for shard in shards).encode()).hexdigest()
     label = "release" if hashes == RELEASE_HASHES else digest[:12]
@@ -116,7 +125,7 @@ def chattts_manifest(folder: Path, version: str | None = None) -> ChatTtsManifes
         version=version or label,
         shards=shards,
         model=model,
-        source=speakers.source or _source(hashes),
+        source=(speakers.source or _source(hashes)) + ("" if use_decoder else BY_DVAE),
         licence="" if speakers.source else LICENCE,
     )
 
@@ -154,6 +163,7 @@ def _shard_specs(
                 dtype="" if file == layout.TOKENIZER else checkpoint.dtype(file),
             )
             for name, role, file in _SHARDS
+            if file != layout.DECODER or checkpoint.config.decoder is not None
         ),
     )
 

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from tts.engine.errors import VersionUnavailable
 from tts.engines.chattts import layout
 from tts.engines.chattts.compute import tensors_read
 from tts.engines.chattts.config import ConvConfig, ModelConfig
@@ -83,6 +84,8 @@ class MelDecoder:
         cls, blob: bytes, config: ModelConfig, device: str, projections: Projections
     ) -> "MelDecoder":
         """From shard "decoder", for hidden states; raises VersionUnavailable."""
+        if config.decoder is None:
+            raise VersionUnavailable("this version has no Decoder, it speaks by its DVAE")
         tensors = tensors_read(layout.DECODER, blob, layout.decoder_shapes(config.decoder))
         return cls(tensors, config.decoder, torch.device(device), projections)
 

@@ -20,7 +20,7 @@ from tts.engines.chattts.loop import StepLoop
 from tts.engines.chattts.native.binding import NativeError
 from tts.engines.chattts.profile import ProfileSettings
 from tts.engines.chattts.tokens import Vocabulary
-from tts.engines.chattts.vocoder import Vocoder
+from tts.engines.chattts.vocoder import Vocoder, mel_shard
 from tts.engines.chattts.weights import Embeddings, embeddings, text_head
 
 
@@ -91,7 +91,7 @@ def _vocoder(
 ) -> Vocoder:
     group = settings.vocoder_group
     return shards.resident(
-        ("decoder", "vocos", "config"),
+        (mel_shard(model), "vocos", "config"),
         f"chattts-vocoder-{settings.vocoder}-{device.name}-{device.threads}-{group}",
         lambda: Vocoder.load(shards, model, device, settings.vocoder, group),
     )

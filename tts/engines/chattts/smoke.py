@@ -14,7 +14,7 @@ import numpy as np
 from tts.engine.errors import EngineError, VersionUnavailable
 from tts.engine.request import Profile
 from tts.engines.base import Device, Shards
-from tts.engines.chattts.backend import CacheShape, Floats
+from tts.engines.chattts.backend import CacheShape
 from tts.engines.chattts.compute import torch_threads
 from tts.engines.chattts.generation import Generation, Kind, Prompt
 from tts.engines.chattts.native.backend import NativeBackend
@@ -23,6 +23,7 @@ from tts.engines.chattts.profile import ProfileSettings, profile_settings
 from tts.engines.chattts.random_stream import StreamKey
 from tts.engines.chattts.speaker import SpeakerStatistics, speaker_normalise
 from tts.engines.chattts.tokens import Vocabulary
+from tts.engines.chattts.windows import Rows
 from tts.engines.devices import cores
 
 T = TypeVar("T")
@@ -81,8 +82,7 @@ def _speak(shards: Shards, device: Device, settings: ProfileSettings) -> None:
             Prompt(prompt.ids, prompt.speaker_at, speaker_normalise(speaker)), Kind.AUDIO
         )
         generations = [audio, *_refining(parts.vocabulary, settings)]
-        states = _states(parts, generations)
-        samples = parts.vocoder.whole(states)
+        samples = parts.vocoder.whole(_rows(parts, generations))
     finally:
         parts.backend.close()
     if not np.isfinite(samples).all():
@@ -101,16 +101,17 @@ def _generation(prompt: Prompt, kind: Kind) -> Generation:
     return Generation(prompt, StreamKey(0), TOKENS, min_tokens=TOKENS, kind=kind)
 
 
-def _states(parts: Parts, generations: list[Generation]) -> Floats:
-    """The hidden states (TOKENS, h) of the first generation; raises what ends any of them."""
+def _rows(parts: Parts, generations: list[Generation]) -> Rows:
+    """What the vocoder takes (TOKENS, n) of the first generation; raises what ends any of them."""
     rows = [parts.loop.join(generation) for generation in generations]
-    active, states = list(rows), []
+    active, made = list(rows), []
     while active:
         for step in parts.loop.step(active):
             if step.error is not None:
                 raise step.error
-            if step.row == rows[0] and step.hidden is not None:
-                states.append(step.hidden)
+            row = step.codes if parts.vocoder.takes_codes else step.hidden
+            if step.row == rows[0] and row is not None:
+                made.append(row)
             if step.ended:
                 active.remove(step.row)
-    return np.stack(states)
+    return np.stack(made)

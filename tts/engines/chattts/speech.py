@@ -20,11 +20,13 @@ class Take:
     """A row of the step loop and what it made; `error` says why nothing comes of it.
 
     `parts` is the audio that has not left: all of it, where takes are compared. `cut`: it
-    ended at its longest, not by itself.
+    ended at its longest, not by itself. `codes`: the vocoder speaks from audio tokens, not
+    from hidden states.
     """
 
     row: int
     decoder: StreamingDecoder
+    codes: bool = False
     parts: list[Samples] = field(default_factory=list)
     ended: bool = False
     cut: bool = False
@@ -35,8 +37,9 @@ class Take:
         if step.restarted:
             self.decoder = StreamingDecoder(self.decoder.plan)
             self.parts.clear()
-        if step.hidden is not None:
-            self.decoder.push(step.hidden[None])
+        row = step.codes if self.codes else step.hidden
+        if row is not None:
+            self.decoder.push(row[None])
         self.ended, self.error = step.ended, step.error
         self.cut = step.end is End.LENGTH
 
@@ -70,9 +73,11 @@ class Speech:
     choose: Chooser
 
     @classmethod
-    def of(cls, rows: Sequence[int], plan: WindowPlan, choose: Chooser) -> "Speech":
-        """A speech of one row, or of several to choose from."""
-        return cls([Take(row, StreamingDecoder(plan)) for row in rows], choose)
+    def of(
+        cls, rows: Sequence[int], plan: WindowPlan, choose: Chooser, *, codes: bool = False
+    ) -> "Speech":
+        """A speech of one row, or of several to choose from; `codes` as a Take has it."""
+        return cls([Take(row, StreamingDecoder(plan), codes) for row in rows], choose)
 
     @property
     def rows(self) -> list[int]:

@@ -48,7 +48,10 @@ class Vocoder:
         precision: Precision,
         group: int = 1,
     ) -> Self:
-        """For hidden states; raises VersionUnavailable."""
+        """For hidden states, or audio tokens where `model` has no Decoder.
+
+        Raises VersionUnavailable.
+        """
         place = torch.device(device.name)
         projections = projections_create(place, precision, device.threads)
         # One pool of threads where both are alike.
@@ -57,12 +60,19 @@ class Vocoder:
             if precision is Precision.FP32
             else projections_create(place, Precision.FP32, device.threads)
         )
+        name = mel_shard(model)
+        build = MelDecoder.from_dvae if model.decoder is None else MelDecoder.from_decoder
         return cls(
-            MelDecoder.from_decoder(shards.read("decoder"), model, device.name, projections),
+            build(shards.read(name), model, device.name, projections),
             Vocos(shards.read("vocos"), model.vocos, device.name, projections, exact),
             projections.torch_threads,
             group,
         )
+
+    @property
+    def takes_codes(self) -> bool:
+        """Whether the rows of its windows are audio tokens, not hidden states."""
+        return self.mel.quantizer is not None
 
     def decode(self, windows: Sequence[Window]) -> list[Samples]:
         """The samples of each window: 512 a settled token, 256 less at an utterance's end.
@@ -132,8 +142,11 @@ class Vocoder:
         return list(audio.numpy()[: len(windows)]) if grouped else [audio.numpy()]
 
     def _rows(self, rows: Rows) -> Tensor:
-        tensor = torch.from_numpy(np.ascontiguousarray(rows)).to(self.mel.device)
-        return tensor if self.mel.quantizer is None else self.mel.quantizer.vectors(tensor)
+        quantizer = self.mel.quantizer
+        # Torch hardly computes with the 16 bits without a sign that codes come in.
+        numbers = rows if quantizer is None else rows.astype(np.int64)
+        tensor = torch.from_numpy(np.ascontiguousarray(numbers)).to(self.mel.device)
+        return tensor if quantizer is None else quantizer.vectors(tensor)
 
     def _check(self, windows: Sequence[Window]) -> None:
         positions: dict[int, int] = {}
@@ -160,6 +173,11 @@ class Vocoder:
             )
         if quantizer is not None and not 0 <= rows.min() <= rows.max() < quantizer.codes:
             raise ValueError(f"codes must be 0 to {quantizer.codes - 1}, not {rows.max()}")
+
+
+def mel_shard(model: ModelConfig) -> str:
+    """The shard that the mel frames of `model` come from."""
+    return "dvae" if model.decoder is None else "decoder"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ from tts.services import (
 class Command(AuditedCommand):
     """Import one of three models.
 
-    `model_import chattts PATH_OR_HUB_ID [--version V] [--no-check]`, `model_import kokoro [FOLDER]
-    [--version V]`, `model_import tone [--version V] [--config JSON]`
+    `model_import chattts PATH_OR_HUB_ID [--version V] [--dvae] [--no-check]`,
+    `model_import kokoro [FOLDER] [--version V]`, `model_import tone [--version V] [--config JSON]`
     """
 
     help = (
@@ -51,6 +51,14 @@ class Command(AuditedCommand):
             action="store_false",
             help="chattts: do not listen to weights that are new (see model_check)",
         )
+        parser.add_argument(
+            "--dvae",
+            action="store_true",
+            help=(
+                "chattts: speak by the DVAE from audio tokens, not by the Decoder, which may be"
+                " missing then (the original's use_decoder=False)"
+            ),
+        )
         parser.add_argument("--config", type=_config, help="tone: its settings, as JSON")
 
     def handle(
@@ -61,6 +69,7 @@ class Command(AuditedCommand):
         label: str | None,
         config: dict[str, object] | None,
         check: bool,
+        dvae: bool,
         **options: object,
     ) -> None:
         """Import, and say what was done."""
@@ -70,9 +79,11 @@ class Command(AuditedCommand):
             raise CommandError("chattts needs the path of a checkpoint, or a hub id (owner/name)")
         if model != "tone" and config is not None:
             raise CommandError(f"{model} has no settings: leave --config out")
+        if model != "chattts" and dvae:
+            raise CommandError(f"{model} has no DVAE: leave --dvae out")
         try:
             if model == "chattts" and place is not None:
-                imported = chattts_import(place, label)
+                imported = chattts_import(place, label, use_decoder=not dvae)
             elif model == "kokoro":
                 imported = kokoro_import(Path(place) if place is not None else None, label)
             else:

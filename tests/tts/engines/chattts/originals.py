@@ -33,6 +33,7 @@ def originals_load(folder: Path, config: ModelConfig) -> Originals:
         from vocos.models import VocosBackbone
     asset, gpt, vocoder = folder / "asset", config.gpt, config.vocos
     embed = Embed(gpt.hidden, gpt.audio_tokens, gpt.text_tokens, gpt.codebooks)
+    assert config.decoder is not None
     decoder = DVAE(_conv(config.decoder), dim=config.decoder.idim)
     quantiser = {
         "dim": config.vq_dim,

@@ -52,9 +52,11 @@ class Bench:
         profile: Profile,
         device: Device = CPU,
         notify: Callable[[], None] = lambda: None,
+        *,
+        use_decoder: bool = True,
     ) -> "Bench":
         engine = ChatTtsEngine()
-        shards = LocalShards(chattts_manifest(folder).shards)
+        shards = LocalShards(chattts_manifest(folder, use_decoder=use_decoder).shards)
         engine.load(shards, device, profile, notify)
         return cls(engine, profile)
 

@@ -77,6 +77,12 @@ def test_download_is_the_checkpoint(
     assert len(hub.served) == before
 
 
+def test_the_decoder_is_left_out_where_the_dvae_speaks(hub: Hub, tmp_path: Path) -> None:
+    folder = hub_download(NAME, tmp_path / "models", use_decoder=False)
+    assert not (folder / "asset" / layout.DECODER).exists()
+    assert chattts_manifest(folder, use_decoder=False).model.decoder is None
+
+
 def test_download_goes_on_where_it_was_cut_off(hub: Hub, tmp_path: Path) -> None:
     name = f"asset/{layout.DVAE}"
     partial = tmp_path / "models" / "owner--name" / COMMIT

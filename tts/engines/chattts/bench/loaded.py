@@ -48,7 +48,7 @@ class LoadedProfile:
 
     def take(self, row: int) -> Take:
         """What becomes of a row."""
-        return Take(row, StreamingDecoder(self._plan))
+        return Take(row, StreamingDecoder(self._plan), self._parts.vocoder.takes_codes)
 
     def decode(self, takes: Iterable[Take]) -> list[tuple[int, Samples]]:
         """The audio that is due now, with its row."""

@@ -156,7 +156,7 @@ def _config(original: Any, model: ModelConfig, asset: Path) -> Any:
             **sizes,
         ),
         embed=replace(original.embed, hidden_size=gpt.hidden, **sizes),
-        decoder=_conv(original.decoder, model.decoder),
+        **({} if model.decoder is None else {"decoder": _conv(original.decoder, model.decoder)}),
         dvae=replace(
             dvae,
             encoder=_conv(dvae.encoder, model.dvae_encoder),
