@@ -43,14 +43,17 @@ NEEDS = {
     "streams": {"tiny": 5.0, "small": 5.0, "full": 15.0},
 }
 """Seconds that each part takes at least, by the checkpoint's size."""
+STREAMS_WHOLE = 3.0
+"""Times what listeners need at least, their largest number is found in."""
 _PARTS = (*("steps", "memory", "streams") * len(Profile), "cancels")
-MOST_STREAM_SECONDS = 60.0
+MOST_STREAM_SECONDS = 90.0
 MIB, MS, GIGA = 2**20, 1000.0, 1e9
 
 
 def limits_seconds(size: str) -> float:
-    """What all parts take at least on a checkpoint of that size: to be kept of a budget."""
-    return sum(NEEDS[part][size] for part in _PARTS)
+    """What all parts take on a checkpoint of that size: to be kept of a budget."""
+    more = len(Profile) * (STREAMS_WHOLE - 1) * NEEDS["streams"][size]
+    return sum(NEEDS[part][size] for part in _PARTS) + more
 
 
 class Limits:
@@ -73,7 +76,8 @@ class Limits:
             self._if_held(f"{profile}: memory", "memory", partial(self._memory, profile))
         self._if_held("cancels in every state", "cancels", self._cancels)
         for place, profile in enumerate(Profile):
-            share = 1 / (len(Profile) - place)
+            # The faster a profile is, the larger its crowds, and the longer they are listened to.
+            share = 1.0 if place == len(Profile) - 1 else 0.5
             listen = partial(self._streams, profile, share)
             self._if_held(f"{profile}: listeners", "streams", listen)
 

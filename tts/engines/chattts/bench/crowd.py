@@ -13,6 +13,8 @@ from tts.engines.chattts.lengths import TOKEN_SECONDS
 from tts.engines.chattts.speech import Take
 
 MOST_STREAMS = 32
+TRIES_OF_ONE = 2
+"""Before it is said that not even one listener's stream plays."""
 UTTERANCES = 2
 """That each listener hears, so that all are there at once for the length of one at least."""
 _PROMPT_TOKENS = 128
@@ -172,25 +174,27 @@ class _Session:
 
 
 def most_streams(play: Callable[[int, float], Heard], seconds: float) -> tuple[Heard | None, bool]:
-    """The largest crowd that plays, by doubling and halving; None if not even one listener's does.
+    """The largest crowd that plays, one listener first, then by halves; None if not even one does.
 
-    `play` lets so many come, for so many seconds at most. Says also whether `seconds` were
-    enough to know that no larger one plays.
+    `play` lets so many come, for so many seconds at most. A crowd that does not play is soon given
+    up, and one that does takes as long as it is listened to: so nothing is found by counting up.
+    Says also whether `seconds` were enough to know that no larger one plays.
     """
     end = perf_counter() + seconds
     best: Heard | None = None
-    low, high = 0, MOST_STREAMS + 1
+    low, high, tried = 0, MOST_STREAMS + 1, 0
     while high - low > 1:
         left = end - perf_counter()
         if left <= 0.0:
             return best, False
-        doubled = min(max(1, 2 * low), MOST_STREAMS)
-        streams = doubled if high > MOST_STREAMS else (low + high) // 2
+        streams = (low + high) // 2 if low else 1
         heard = play(streams, left)
+        tried += 1
         if heard.plays:
             best, low = heard, streams
         elif heard.late > 0.0:
-            high = streams
+            # What else a machine does for a moment must not say that nobody can listen at all.
+            high = streams if low or tried == TRIES_OF_ONE else high
         else:
             return best, False  # the time was over in its midst
     return best, True
