@@ -5,7 +5,8 @@ number between two languages, or at the edge of a Chinese sentence, is read in
 Chinese ("我买了iPhone 15" -> 十五), one inside an English phrase in English
 ("an iPhone 15 Pro"); a number glued to Latin letters belongs to that word
 ("GPT4", "3D"), unless the letters are a unit ("10kg") or Chinese is beside it, of
-which `tts.text.codes` makes Chinese first ("A4纸" -> A 四纸).
+which `tts.text.codes` makes Chinese first ("A4纸" -> A 四纸). An amount in English
+words ("$5.3 billion") is English with its number.
 """
 
 import re
@@ -24,8 +25,11 @@ _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af々〇"
 _NUMBER = r"\d+(?:[.,:/x×*]\d+)*"
 _UNIT = alternatives({key: unit for key, unit in UNITS.items() if unit.zh})
 _CODES = alternatives(CURRENCIES)
+_AMOUNT = r"\d{1,40}(?:[.,]\d{1,40}){0,8}"
 _TOKEN = re.compile(
     rf"(?P<address>(?:https?://|www\.)[!-~]{{1,2000}}|[A-Za-z0-9_.+-]{{1,64}}@[A-Za-z0-9.-]{{3,200}})"
+    rf"|(?P<scaled>(?:(?<![A-Za-z])(?:{_CODES})\s?|(?<![A-Za-z\d.,:/]))(?:{_AMOUNT}\s?[-–—~～]\s?)?{_AMOUNT}"
+    r"\s?(?:thousand|[mb]illion|trillion)(?![A-Za-z]))"
     rf"|(?P<number>(?:(?<![A-Za-z])(?:{_CODES})\s?|(?<![A-Za-z])){_NUMBER}"
     rf"(?:\s?(?:{_UNIT}|{_CODES}|[AaPp]\.?[Mm]|[kKw]|°\s?[CF]?)"
     r"(?![A-Za-z0-9²³]))?(?![.,:/]?\d)(?![A-Za-z]))"
@@ -77,7 +81,7 @@ def _tokens(text: str) -> list[_Token]:
         language: Language | None = None
         if match.lastgroup == "han":
             language = Language.ZH
-        elif match.lastgroup in {"latin", "address"}:
+        elif match.lastgroup in {"latin", "address", "scaled"}:
             language = Language.EN
         tokens.append(_Token(language, match.start(), match.end()))
     return tokens
