@@ -37,7 +37,7 @@ async def healthz(request: HttpRequest) -> JsonResponse:
 @csrf_exempt
 @require_safe
 async def readyz(request: HttpRequest) -> JsonResponse:
-    """Ready: not stopping, database, Redis, and a worker with every version that has traffic."""
+    """Ready: not stopping, database, Redis, and a worker that takes each routed version."""
     checks = await readiness()
     ready = all(check.ok for check in checks)
     body = {
@@ -100,6 +100,9 @@ async def _speech() -> str:
     workers = await workers_read(redis_async())
     if not workers:
         return "no synthesis worker is running"
-    ready = {version for worker in workers for version in worker.versions}
+    taking = [worker for worker in workers if not worker.draining]
+    if not taking:
+        return "all synthesis workers are stopping"
+    ready = {version for worker in taking for version in worker.versions}
     missing = sorted(wanted - ready)
     return f"no worker has {', '.join(missing)} ready" if missing else ""

@@ -103,7 +103,7 @@ def _count(title: str, model: type[Model], **condition: Any) -> Count:
 
 
 def _routes(workers: tuple[WorkerBeat, ...] | None) -> list[RouteLine]:
-    ready = {version for beat in workers or () for version in beat.versions}
+    ready = {version for beat in workers or () if not beat.draining for version in beat.versions}
     return [
         RouteLine(
             name=route.name,
