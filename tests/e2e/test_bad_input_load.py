@@ -114,6 +114,8 @@ async def test_full_queue_is_the_platforms_fault(target: Target) -> None:
         async with asyncio.timeout(60):
             while len(refused) < 10:
                 await asyncio.sleep(0.05)
+            for address in ("/healthz", "/readyz"):
+                assert (await client.get(address)).status_code == 200
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -130,6 +130,19 @@ async def test_environment_makes_the_catalogue_public(api: Api, settings: Settin
     assert (await api.get("/v1/audio/voices", key="")).status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/v1/models", "/v1/audio/models", "/v1/audio/voices"])
+async def test_pages_of_an_allowed_origin_read_the_lists(
+    api: Api, settings: Settings, path: str
+) -> None:
+    settings.CORS_ALLOWED_ORIGINS = ["https://app.example"]
+    for origin, permission in (("https://app.example",) * 2, ("https://evil.example", None)):
+        headers = {"Authorization": f"Bearer {api.key}", "Origin": origin}
+        response = await api.client.get(path, headers=headers)
+        assert response.status_code == 200
+        assert response.get("access-control-allow-origin") == permission
+        assert "origin" in response["vary"].lower()
+
+
 async def test_hidden_model_is_not_listed(api: Api) -> None:
     await sync_to_async(_secret_route)()
     body = (await api.get("/v1/models")).json()
