@@ -1,5 +1,6 @@
 """The processes that a process has started, as /proc tells."""
 
+import os
 from pathlib import Path
 
 
@@ -35,3 +36,8 @@ def alive(pids: list[int]) -> list[int]:
 def _fields(pid: int) -> list[str]:
     """State, parent, … of a process (proc(5), stat)."""
     return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory that a process occupies."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -1,4 +1,4 @@
-"""What requests leave behind when they are over: nothing in Redis, and no text or key in a log."""
+"""What is left of requests that are over: nothing in Redis or memory, no text or key in a log."""
 
 import asyncio
 import contextlib
@@ -10,6 +10,7 @@ import httpx
 import pytest
 import redis
 
+from tests.e2e.family import resident
 from tests.e2e.pair import Pair, speech_body, until
 from tests.e2e.platform import ROOT
 from tests.e2e.speaking import client_of, drained, message, socket_of, socket_speak
@@ -18,6 +19,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("pair"), pytest.mark.time
 
 REQUESTS = 10_000
 BY_HTTP = 500
+SLOPE = 16 * 2**10
+"""Bytes a request that a process may grow by: half a second of audio is more."""
 SPOKEN_WORD = "zanzibarite"
 """A word that is in no log unless a text is."""
 
@@ -52,6 +55,23 @@ async def test_ten_thousand_requests_leave_nothing_in_redis(pair: Pair) -> None:
     pair.redis.save()
     for stored in (pair.platform.var_dir / "redis").rglob("*"):
         assert stored.is_dir() or SPOKEN_WORD.encode() not in stored.read_bytes(), stored
+
+
+async def test_memory_is_steady_from_request_to_request(pair: Pair) -> None:
+    def sizes() -> dict[int, int]:
+        processes = pair.web_processes() + [beat.pid for beat in pair.beats()]
+        return {pid: resident(pid) for pid in processes}
+
+    # What allocators keep, they have after these.
+    await speak_by_http(pair, 200)
+    await asyncio.to_thread(until, pair.is_idle)
+    before = sizes()
+    await speak_by_http(pair, BY_HTTP)
+    await asyncio.to_thread(until, pair.is_idle)
+    after = sizes()
+    assert after.keys() == before.keys()
+    grown = {pid: (size - before[pid]) / BY_HTTP for pid, size in after.items()}
+    assert max(grown.values()) < SLOPE, grown
 
 
 async def test_no_text_and_no_key_in_any_log_line(pair: Pair) -> None:

@@ -5,11 +5,11 @@ import os
 import signal
 import socket
 import time
-from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.e2e.family import resident
 from tests.e2e.pair import Pair, speech_body, until
 from tests.e2e.speaking import SLACK, client_of, drained, message, socket_of, socket_speak
 
@@ -145,8 +145,3 @@ def held(pair: Pair) -> set[tuple[bytes, bytes]]:
 
 def _active(pair: Pair) -> int:
     return sum(beat.active for beat in pair.beats())
-
-
-def resident(pid: int) -> int:
-    """Bytes of memory that a process occupies."""
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

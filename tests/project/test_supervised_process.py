@@ -54,6 +54,15 @@ async def test_it_runs_and_stops() -> None:
     assert process.pid is None
 
 
+async def test_ctrl_c_in_the_terminal_does_not_reach_it() -> None:
+    process = SupervisedProcess(_spec(FOREVER), _ignore)
+    await process.start()
+    assert process.pid is not None
+    # A terminal interrupts the group in its foreground: the supervisor's.
+    assert os.getpgid(process.pid) == process.pid != os.getpgid(0)
+    await process.stop()
+
+
 async def test_what_dies_is_reported_and_restarted() -> None:
     lost: list[str] = []
 
