@@ -134,6 +134,12 @@ class CheckedModelAdmin(CheckedKeys, _ModelAdmin):
         except (OverflowError, DataError) as error:
             raise IncorrectLookupParameters(error) from error
 
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> Any:
+        """What is found; nothing stored has a NUL, which PostgreSQL does not even look for."""
+        if "\0" in search_term:
+            return queryset.none(), False
+        return super().get_search_results(request, queryset, search_term)
+
     def response_action(
         self, request: HttpRequest, queryset: Any, *args: Any, **kwargs: Any
     ) -> HttpResponse | None:

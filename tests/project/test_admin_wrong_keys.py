@@ -126,6 +126,13 @@ def test_a_row_that_is_there_is_still_chosen(client: Client) -> None:
     assert f'value="{tenant.pk}" selected' in shown.content.decode()
 
 
+def test_nothing_is_found_by_what_no_text_has(client: Client) -> None:
+    Tenant.objects.create(name="Acme", slug="acme")
+    where = {"app_label": "tenants", "model_name": "apikey", "field_name": "tenant"}
+    found = client.get(reverse("admin:autocomplete"), where | {"term": "\0"})
+    assert found.json()["results"] == []
+
+
 def test_choices_that_are_searched_come_in_order(client: Client) -> None:
     for name in ("b", "c", "a"):
         Tenant.objects.create(name=name, slug=name)

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
-from django_celery_beat.models import IntervalSchedule, PeriodicTask
+from django_celery_beat.models import CrontabSchedule, IntervalSchedule, PeriodicTask
 
 
 @pytest.fixture
@@ -37,6 +37,18 @@ def test_a_good_one_is_saved(admin: Client, form: dict[str, Any]) -> None:
 def test_headers_may_be_empty(admin: Client, form: dict[str, Any]) -> None:
     assert add(admin, form | {"headers": ""}).status_code == 302
     assert PeriodicTask.objects.get(name="hourly").headers == "{}"
+
+
+def test_a_crontab_is_saved_when_celery_can_read_it(admin: Client) -> None:
+    path = reverse("admin:django_celery_beat_crontabschedule_add")
+    every = dict.fromkeys(("hour", "day_of_month", "month_of_year", "day_of_week"), "*")
+    no_tasks = {"periodictask_set-TOTAL_FORMS": "0", "periodictask_set-INITIAL_FORMS": "0"}
+    form = every | no_tasks | {"minute": "*/5", "timezone": "UTC"}
+    assert admin.post(path, form).status_code == 302
+    assert CrontabSchedule.objects.filter(minute="*/5").count() == 1
+    answer = admin.post(path, form | {"minute": "-9999"})
+    assert answer.status_code == 200
+    assert "This is no time of a crontab" in answer.context["adminform"].form.errors["minute"][0]
 
 
 @pytest.mark.parametrize(
