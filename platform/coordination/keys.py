@@ -37,7 +37,7 @@ def limit(scope: str, subject: str, name: str) -> str:
 
 def limit_taken(taking: str) -> str:
     """That a limiter's taking was carried out (a string that expires); `taking` is its id."""
-    return f"vh:taken:{taking}"
+    return f"vh:limit:taken:{taking}"
 
 
 HOLDS = (route_lease("*"), limit("*", "*", "*leases"))
