@@ -77,7 +77,7 @@ test-gpu: setup-dev ## Tests that need a CUDA device (skipped, and told why, wit
 
 bench-gpu: test-gpu ## Those tests, then ChatTTS' speed and memory on the first CUDA device (7 minutes)
 	$(BIN)/python -m tests.gpu.bench --budget 90
-	$(MANAGE) bench chattts --device cuda --budget 300
+	$(MANAGE) bench chattts --device cuda --budget 270
 
 format: setup-dev ## Format and fix what can be fixed
 	$(BIN)/ruff format .

@@ -97,6 +97,17 @@ def test_graphs_compute_what_operations_one_by_one_compute(precision: Precision)
         np.testing.assert_array_equal(one, other)
 
 
+def test_graphs_are_captured_anew_where_the_widest_bucket_is_not_as_it_has_to_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers = iter([False, True])
+    monkeypatch.setattr(CudaBackend, "_drop_unlike", lambda *arguments: next(answers))
+    backend = backend_make(Precision.BF16)
+    assert max(backend.buckets) == BUCKETS[-2]
+    sequence_compute(backend, SEQUENCES[0], 0, [LENGTH])
+    backend.close()
+
+
 def test_memory_returns_after_close() -> None:
     torch.cuda.synchronize()
     before = torch.cuda.memory_allocated(CUDA), torch.cuda.mem_get_info(CUDA)[0]

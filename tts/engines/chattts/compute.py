@@ -9,6 +9,7 @@ from torch import Tensor
 from tts.engines.chattts.backend import Precision
 from tts.engines.chattts.checkpoint import canonical
 from tts.engines.chattts.layout import Shapes
+from tts.engines.chattts.linear import cuda_bfloat16
 from tts.engines.chattts.tensor_file import TensorFile
 
 
@@ -18,7 +19,7 @@ def bfloat16_pays(device: torch.device) -> bool:
     Processors that do not emulate it, ten times slower than they multiply float32.
     """
     if device.type == "cuda":
-        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+        return cuda_bfloat16(device)
     return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 

@@ -91,14 +91,16 @@ class EagerRunner:
 
 
 class _Graph:
-    def __init__(self, graph: torch.cuda.CUDAGraph) -> None:
+    def __init__(self, graph: torch.cuda.CUDAGraph, freed: Callable[[], None]) -> None:
         self._graph = graph
+        self._freed = freed
 
     def __call__(self) -> None:
         self._graph.replay()
 
     def free(self) -> None:
         self._graph.reset()
+        self._freed()
 
 
 class CudaRunner:
@@ -112,6 +114,7 @@ class CudaRunner:
         self.device = device
         self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         self._pool = torch.cuda.graph_pool_handle()
+        self._graphs = 0
 
     def active(self) -> AbstractContextManager[object]:
         """See `Runner.active`."""
@@ -127,6 +130,9 @@ class CudaRunner:
         for _ in range(_WARM_UPS):
             compute()
         self.wait()
+        if not self._graphs:
+            # Torch refuses to capture into a pool whose last graph is gone.
+            self._pool = torch.cuda.graph_pool_handle()
         graph = torch.cuda.CUDAGraph()
         # Another engine may be speaking in its own thread meanwhile, so only what this thread
         # calls can spoil the capture.
@@ -134,7 +140,11 @@ class CudaRunner:
             graph, pool=self._pool, stream=self._stream, capture_error_mode="thread_local"
         ):
             compute()
-        return _Graph(graph)
+        self._graphs += 1
+        return _Graph(graph, self._forget)
+
+    def _forget(self) -> None:
+        self._graphs -= 1
 
     def wait(self) -> None:
         """See `Runner.wait`."""

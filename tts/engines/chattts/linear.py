@@ -51,9 +51,15 @@ def linear(weight: Floats, precision: Precision, device: torch.device) -> Linear
 
 def half_dtype(device: torch.device) -> torch.dtype:
     """What BF16 is on `device`: float16 on CUDA devices that cannot multiply bfloat16."""
-    if device.type == "cuda" and not torch.cuda.is_bf16_supported(including_emulation=False):
+    if device.type == "cuda" and not cuda_bfloat16(device):
         return torch.float16
     return torch.bfloat16
+
+
+def cuda_bfloat16(device: torch.device) -> bool:
+    """Whether this CUDA device multiplies bfloat16: torch asks the current one, of another kind."""
+    with torch.cuda.device(device):
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
 
 
 class Float32Linear:
