@@ -9,6 +9,10 @@ from tts.text.normalise.units import CURRENCIES, UNITS, alternatives
 _NUMBER = r"(?<!\d)\d+(?:\.\d+)?"  # only from its first digit: linear on long codes
 _DASH = r"\s?[-–—~～至到]+\s?"
 _SCALE = r"[千百]?[万亿]|千|百"
+_COUNTED = (
+    "(?:[美欧日港澳]?元|人民币|英镑|块钱?|[角毛分]|[人次个件名台辆份字页杯瓶]"
+    "|(?:平方|立方)?(?:千|厘|毫)?米|公里|公斤|千克|毫?克|吨|毫?升|千卡|度)"
+)
 _LATIN_SCALE = {"k": 10**3, "K": 10**3, "m": 10**6, "M": 10**6, "B": 10**9, "b": 10**9}
 _TIME_WORDS = (
     "上午|下午|晚上?|凌晨|早上?|中午|傍晚|次日|翌日|第二天|周|星期|今[天晚日年]|明[天日年]"
@@ -210,6 +214,13 @@ RULES: tuple[Rule, ...] = (
     (re.compile(r"²"), "平方"),
     (re.compile(r"³"), "立方"),
     (re.compile(r"(?<![A-Za-z\d])-(?=\d)"), "负"),
+    (
+        # An amount for each of something; "4月/五月" and "3个苹果/梨" are a choice.
+        re.compile(
+            rf"((?<!\d)\d{{1,15}}(?:\.\d{{1,15}})?(?:{_SCALE})?{_COUNTED})\s?/\s?(?=[\u4e00-\u9fff])"
+        ),
+        r"\1每",
+    ),
     (re.compile(r"(?<=[\u4e00-\u9fff])\s?/\s?(?=[\u4e00-\u9fff])"), "或"),
     (re.compile(rf"(?<!\d)\d{{{MOST_DIGITS + 1},}}(?![.\d])"), _long),
     # The grammars take "12.2" for a day of December.
