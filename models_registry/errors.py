@@ -6,6 +6,7 @@ RegistryError
 ├── ModelNotFound          no model of that name
 ├── VersionNotFound        no version of that key
 ├── VersionUnreadable      a version cannot speak, since its manifest cannot be read (503)
+├── ShardMemoryExceeded    there is no room for a version's shards (503)
 ├── VersionStateConflict   a state change that is not allowed, or came too late
 ├── BatchingInvalid        batching settings out of range
 ├── RouteInvalid           a route cannot be created or changed as asked
@@ -70,6 +71,13 @@ class VersionUnreadable(RegistryError):
 
     def __init__(self, key: str) -> None:
         super().__init__(f"version {key} is not available now", retry_after=30.0)
+
+
+class ShardMemoryExceeded(RegistryError):
+    """There is no room for a version's shards: all else is in use, or it never fits."""
+
+    status = 503
+    code = "version_unavailable"
 
 
 class VersionStateConflict(RegistryError):
