@@ -14,7 +14,8 @@ from tts.engines.chattts.device_memory import (
     cache_fitting,
     memory_free,
 )
-from tts.engines.chattts.native.backend import NativeBackend, PackedWeights
+from tts.engines.chattts.native.backend import NativeBackend
+from tts.engines.chattts.native.packed import PackedWeights
 from tts.engines.chattts.torch_backend import TorchBackend
 from tts.engines.chattts.weights import gpt_weights
 from tts.engines.devices import device_find
@@ -47,7 +48,7 @@ def backend_create(
         packed = shards.resident(
             ("gpt", "embed", "config"),
             f"chattts-native-{precision}",
-            lambda: PackedWeights(_weights(shards, config), config, precision),
+            lambda: PackedWeights.of(_weights(shards, config), config, precision),
         )
         return NativeBackend(packed, config, cache, precision, device.threads)
     logger.warning("ChatTTS computes with torch, several times slower: %s", reason)

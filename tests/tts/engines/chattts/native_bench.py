@@ -15,7 +15,8 @@ import numpy as np
 from tests.tts.engines.chattts.random_gpt import inputs_random, weights_random
 from tts.engines.chattts.backend import CacheShape, Precision
 from tts.engines.chattts.config import GptConfig
-from tts.engines.chattts.native.backend import NativeBackend, PackedWeights
+from tts.engines.chattts.native.backend import NativeBackend
+from tts.engines.chattts.native.packed import PackedWeights
 
 CONFIG = GptConfig()
 BATCHES = (1, 4, 8, 16, 32)
@@ -118,7 +119,7 @@ def main() -> None:
         if reason is not None:
             say(f"{precision}: {reason}")
             continue
-        precision_bench(precision, PackedWeights(weights, CONFIG, precision), threads)
+        precision_bench(precision, PackedWeights.of(weights, CONFIG, precision), threads)
 
 
 if __name__ == "__main__":

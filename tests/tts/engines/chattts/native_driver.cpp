@@ -33,16 +33,24 @@ std::vector<float> random_values(size_t count, unsigned seed) {
 
 gpt_array array(const std::vector<float>& values) { return {values.data(), values.size()}; }
 
+// Of every layer, and of the output.
+struct Values {
+  const size_t h = static_cast<size_t>(kShape.hidden), f = static_cast<size_t>(kShape.intermediate);
+  const std::vector<float> norm = random_values(h, 1), qkv = random_values(3 * h * h, 2);
+  const std::vector<float> attention = random_values(h * h, 3);
+  const std::vector<float> gate_up = random_values(2 * f * h, 4), down = random_values(h * f, 5);
+  const std::vector<float> heads = random_values(static_cast<size_t>(kShape.outputs) * h, 6);
+
+  gpt_layer layer() const {
+    return {array(norm), array(qkv), array(attention), array(norm), array(gate_up), array(down)};
+  }
+};
+
 gpt_weights* make_weights(int32_t precision, int32_t set) {
   gpt_weights* weights = nullptr;
-  require(gpt_weights_create(&kShape, precision, set, &weights) == GPT_OK, "create weights");
-  const size_t h = static_cast<size_t>(kShape.hidden), f = static_cast<size_t>(kShape.intermediate);
-  const auto norm = random_values(h, 1), qkv = random_values(3 * h * h, 2);
-  const auto attention = random_values(h * h, 3), gate_up = random_values(2 * f * h, 4);
-  const auto down = random_values(h * f, 5);
-  const auto heads = random_values(static_cast<size_t>(kShape.outputs) * h, 6);
-  const gpt_layer layer{array(norm), array(qkv),     array(attention),
-                        array(norm), array(gate_up), array(down)};
+  require(gpt_weights_create(&kShape, precision, set, 0, kShape.layers, 1, &weights) == GPT_OK, "create weights");
+  const Values values;
+  const gpt_layer layer = values.layer();
   gpt_decoder* early = nullptr;
   require(gpt_decoder_create(weights, precision, 1, 1, 1, &early) == GPT_INVALID, "incomplete");
   for (int i = 0; i < kShape.layers; ++i) {
@@ -52,9 +60,43 @@ gpt_weights* make_weights(int32_t precision, int32_t set) {
   gpt_layer shorter = layer;
   shorter.down.count -= 1;
   require(gpt_weights_layer(weights, 0, &shorter) == GPT_INVALID, "a matrix too short");
-  require(gpt_weights_output(weights, array(norm), array(heads)) == GPT_OK, "pack the output");
+  require(gpt_weights_output(weights, array(values.norm), array(values.heads)) == GPT_OK,
+          "pack the output");
   require(gpt_weights_bytes(weights) > 0, "weights have bytes");
   return weights;
+}
+
+// The same model of two parts: the second layer with the output, then the first one.
+gpt_weights* make_joined(int32_t precision, int32_t set) {
+  const Values values;
+  const gpt_layer layer = values.layer();
+  gpt_weights *upper = nullptr, *lower = nullptr, *joined = nullptr;
+  require(gpt_weights_create(&kShape, precision, set, 1, 1, 1, &upper) == GPT_OK &&
+              gpt_weights_create(&kShape, precision, set, 0, 1, 0, &lower) == GPT_OK,
+          "create parts");
+  require(gpt_weights_create(&kShape, precision, set, 1, 2, 0, &joined) == GPT_INVALID &&
+              gpt_weights_create(&kShape, precision, set, 0, 0, 0, &joined) == GPT_INVALID,
+          "no such layers");
+  require(gpt_weights_layer(upper, 1, &layer) == GPT_OK &&
+              gpt_weights_output(upper, array(values.norm), array(values.heads)) == GPT_OK &&
+              gpt_weights_layer(lower, 0, &layer) == GPT_OK,
+          "pack parts");
+  require(gpt_weights_layer(upper, 0, &layer) == GPT_INVALID, "another part's layer");
+  require(gpt_weights_output(lower, array(values.norm), array(values.heads)) == GPT_INVALID,
+          "no output here");
+  const gpt_weights* twice[] = {upper, lower, upper};
+  require(gpt_weights_join(twice, 3, &joined) == GPT_INVALID, "a part twice");
+  require(gpt_weights_join(twice, 0, &joined) == GPT_INVALID, "no parts");
+  require(gpt_weights_join(twice, 1, &joined) == GPT_OK, "join a part alone");
+  gpt_decoder* early = nullptr;
+  require(gpt_decoder_create(joined, precision, 1, 1, 1, &early) == GPT_INVALID, "a layer short");
+  gpt_weights_free(joined);
+  require(gpt_weights_join(twice, 2, &joined) == GPT_OK, "join");
+  require(gpt_weights_bytes(joined) == gpt_weights_bytes(upper) + gpt_weights_bytes(lower),
+          "the bytes of both");
+  gpt_weights_free(upper);
+  gpt_weights_free(lower);
+  return joined;
 }
 
 struct Answer {
@@ -98,6 +140,21 @@ void check_rows(const gpt_weights* weights, int32_t cache, int threads) {
   require(gpt_decoder_cache_bytes(together) > gpt_decoder_cache_bytes(alone), "cache has bytes");
   gpt_decoder_free(together);
   gpt_decoder_free(alone);
+}
+
+// Parts of a model compute what the whole does.
+void check_same(const gpt_weights* whole, const gpt_weights* joined, int32_t cache) {
+  gpt_decoder* decoders[2] = {nullptr, nullptr};
+  const gpt_weights* both[2] = {whole, joined};
+  Answer answers[2];
+  const auto input = random_values(static_cast<size_t>(kShape.hidden), 9);
+  for (int i = 0; i < 2; ++i) {
+    require(gpt_decoder_create(both[i], cache, 1, 1, 1, &decoders[i]) == GPT_OK, "create");
+    answers[i] = forward(decoders[i], input, {0}, {0});
+    gpt_decoder_free(decoders[i]);
+  }
+  require(answers[0].hidden == answers[1].hidden && answers[0].logits == answers[1].logits,
+          "parts compute what the whole does");
 }
 
 void check_refusals(const gpt_weights* weights, int32_t cache) {
@@ -178,6 +235,10 @@ int main() {
         users.emplace_back([=] { check_rows(weights, precision, threads); });
       }
       for (std::thread& user : users) user.join();
+      gpt_weights* joined = make_joined(precision, set);
+      check_same(weights, joined, precision);
+      check_rows(joined, precision, 2);
+      gpt_weights_free(joined);
       gpt_weights_free(weights);
       for (int threads = 1; threads <= 3; ++threads) {
         check_blocks<21, 50>(precision, set, threads);

@@ -7,8 +7,10 @@ from tests.requirement import missing
 from tests.tts.engines.chattts.random_gpt import TINY, inputs_random, weights_random
 from tts.engines.chattts.backend import CacheShape, Floats, GptWeights, Precision
 from tts.engines.chattts.config import GptConfig
-from tts.engines.chattts.native.backend import NativeBackend, PackedWeights
-from tts.engines.chattts.native.binding import InstructionSet, library
+from tts.engines.chattts.native.backend import NativeBackend
+from tts.engines.chattts.native.binding import library
+from tts.engines.chattts.native.declarations import InstructionSet
+from tts.engines.chattts.native.packed import PackedWeights
 
 Doubles = NDArray[np.float64]
 
@@ -75,7 +77,7 @@ def native_backend(
         import pytest
 
         pytest.skip(f"needs a processor with {wanted.name} for {precision}")
-    packed = PackedWeights(weights or weights_random(config), config, precision, wanted)
+    packed = PackedWeights.of(weights or weights_random(config), config, precision, wanted)
     return NativeBackend(packed, config, cache, precision, threads)
 
 

@@ -18,7 +18,8 @@ from tests.tts.engines.chattts.native_reference import (
     weights_random,
 )
 from tts.engines.chattts.backend import CacheShape, Floats, Ints, Precision
-from tts.engines.chattts.native.backend import NativeBackend, PackedWeights
+from tts.engines.chattts.native.backend import NativeBackend
+from tts.engines.chattts.native.packed import PackedWeights
 
 
 def row(*values: int) -> Ints:
@@ -94,7 +95,7 @@ def test_weights_of_another_shape_are_refused(change: dict[str, Any], said: str)
     native_backend()
     config = dataclasses.replace(TINY, **change)
     with pytest.raises(ValueError, match=said):
-        PackedWeights(weights_random(), config, Precision.INT8)
+        PackedWeights.of(weights_random(), config, Precision.INT8)
 
 
 def test_weights_that_are_not_finite_are_refused() -> None:
@@ -102,12 +103,12 @@ def test_weights_that_are_not_finite_are_refused() -> None:
     weights = weights_random()
     weights.layers[1].down[3, 7] = np.nan
     with pytest.raises(ValueError, match="layer 1: down has a value that is not finite"):
-        PackedWeights(weights, TINY, Precision.BF16)
+        PackedWeights.of(weights, TINY, Precision.BF16)
 
 
 def test_packed_weights_are_of_one_precision() -> None:
     native_backend()
-    packed = PackedWeights(weights_random(), TINY, Precision.BF16)
+    packed = PackedWeights.of(weights_random(), TINY, Precision.BF16)
     with pytest.raises(ValueError, match="another configuration or precision"):
         NativeBackend(packed, TINY, CACHE, Precision.INT8, 1)
 
@@ -146,7 +147,7 @@ def test_closing_waits_for_a_call_of_another_thread() -> None:
 
 def test_backends_share_packed_weights_and_keep_them() -> None:
     native_backend()
-    packed = PackedWeights(weights_random(), TINY, Precision.INT8)
+    packed = PackedWeights.of(weights_random(), TINY, Precision.INT8)
     first = NativeBackend(packed, TINY, CACHE, Precision.INT8, 1)
     second = NativeBackend(packed, TINY, CACHE, Precision.INT8, 2)
     del packed

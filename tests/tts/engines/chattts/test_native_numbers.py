@@ -13,7 +13,7 @@ from tests.tts.engines.chattts.native_reference import (
     weights_random,
 )
 from tts.engines.chattts.backend import CacheShape, Floats, Precision
-from tts.engines.chattts.native.binding import InstructionSet
+from tts.engines.chattts.native.declarations import InstructionSet
 
 # Root mean square of the error of hidden states over theirs, random weights of two layers.
 ERRORS = {Precision.FP32: 1e-5, Precision.BF16: 0.02, Precision.INT8: 0.04}

@@ -16,7 +16,7 @@ from tests.tts.engines.chattts.native_reference import (
 from tts.engines.chattts.backend import CacheShape, Floats, GptWeights, Precision
 from tts.engines.chattts.generation import Generation, NotFinite, Prompt
 from tts.engines.chattts.loop import StepLoop
-from tts.engines.chattts.native.binding import InstructionSet
+from tts.engines.chattts.native.declarations import InstructionSet
 from tts.engines.chattts.random_stream import StreamKey
 from tts.engines.chattts.weights import Embeddings
 

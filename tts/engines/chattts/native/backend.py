@@ -13,83 +13,11 @@ from tts.engines.chattts.backend import (
     Precision,
 )
 from tts.engines.chattts.config import GptConfig
-from tts.engines.chattts.native.binding import (
-    Array,
-    InstructionSet,
-    Layer,
-    Library,
-    NativeError,
-    Shape,
-    library,
-)
+from tts.engines.chattts.native.binding import NativeError, library
+from tts.engines.chattts.native.declarations import InstructionSet
+from tts.engines.chattts.native.packed import PackedWeights, unsuitable
 
 _MOST_ROWS = 64
-
-
-class PackedWeights:
-    """The weights as the kernels read them, for any number of backends.
-
-    Keeps nothing of the arrays that it is made from. Freed with the last of it and its backends.
-    Raises ValueError for weights of another shape than `config` or with values that are not
-    finite, MemoryError, and NativeError where this machine cannot compute them.
-    """
-
-    def __init__(
-        self,
-        weights: GptWeights,
-        config: GptConfig,
-        precision: Precision,
-        instruction_set: InstructionSet = InstructionSet.BEST,
-    ) -> None:
-        if len(weights.layers) != config.layers:
-            raise ValueError(f"{len(weights.layers)} layers given, {config.layers} configured")
-        self.config = config
-        self.precision = precision
-        self.library: Library = library()
-        self.outputs = config.codebooks * config.audio_tokens
-        chosen = self.library.supports(precision, instruction_set)
-        if chosen is None:
-            raise NativeError(_unsuitable(precision))
-        self.instruction_set = chosen
-        shape = Shape(
-            config.layers,
-            config.hidden,
-            config.heads,
-            config.intermediate,
-            self.outputs,
-            config.norm_epsilon,
-            config.rope_theta,
-        )
-        self.handle = self.library.weights_create(shape, precision, instruction_set)
-        self._free = weakref.finalize(self, self.library.weights_free, self.handle)
-        self._pack(weights)
-
-    @property
-    def bytes(self) -> int:
-        """Memory that the packed weights take."""
-        return self.library.weights_bytes(self.handle)
-
-    def _pack(self, weights: GptWeights) -> None:
-        for index, layer in enumerate(weights.layers):
-            # The names keep converted copies alive until they are packed.
-            arrays = [
-                np.ascontiguousarray(values, dtype=np.float32)
-                for values in (
-                    layer.input_norm,
-                    layer.qkv,
-                    layer.attention,
-                    layer.output_norm,
-                    layer.gate_up,
-                    layer.down,
-                )
-            ]
-            try:
-                self.library.weights_layer(self.handle, index, Layer(*map(Array.of, arrays)))
-            except ValueError as error:
-                raise ValueError(f"layer {index}: {error}") from error
-        norm = np.ascontiguousarray(weights.norm, dtype=np.float32)
-        heads = np.ascontiguousarray(weights.heads, dtype=np.float32)
-        self.library.weights_output(self.handle, Array.of(norm), Array.of(heads))
 
 
 class NativeBackend:
@@ -109,14 +37,14 @@ class NativeBackend:
     ) -> None:
         """Pack the weights, unless they are packed already, and reserve the cache.
 
-        Raises ValueError, MemoryError and NativeError as PackedWeights does, and for threads or a
+        Raises ValueError, MemoryError and NativeError as PackedPart does, and for threads or a
         cache out of range: its positions are the model's at most.
         """
         cache.check(config)
         packed = (
             weights
             if isinstance(weights, PackedWeights)
-            else PackedWeights(weights, config, precision)
+            else PackedWeights.of(weights, config, precision)
         )
         if packed.config != config or packed.precision is not precision:
             raise ValueError("the packed weights are of another configuration or precision")
@@ -143,7 +71,7 @@ class NativeBackend:
             found = library().supports(precision, InstructionSet.BEST)
         except NativeError as error:
             return str(error)
-        return None if found is not None else _unsuitable(precision)
+        return None if found is not None else unsuitable(precision)
 
     @property
     def cache_bytes(self) -> int:
@@ -182,7 +110,3 @@ class NativeBackend:
     def _require_open(self) -> None:
         if not self._free.alive:
             raise ValueError("the backend is closed")
-
-
-def _unsuitable(precision: Precision) -> str:
-    return f"this processor has no instructions for {precision}: AVX2 with FMA is the least"

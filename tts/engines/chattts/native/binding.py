@@ -5,97 +5,27 @@ NativeError(RuntimeError)   the library failed, or cannot be used here
 
 import ctypes
 import functools
-from enum import IntEnum
-
-import numpy as np
+from collections.abc import Sequence
 
 from tts.engines.chattts.backend import Floats, Ints, Precision
 from tts.engines.chattts.native.build import BuildError, library_build
+from tts.engines.chattts.native.declarations import (
+    HANDLE,
+    INT,
+    PRECISIONS,
+    SIGNATURES,
+    Array,
+    InstructionSet,
+    Layer,
+    Shape,
+)
 
 
 class NativeError(RuntimeError):
     """The compiled decoder failed, or cannot be used on this machine."""
 
 
-class InstructionSet(IntEnum):
-    """What computes; BEST takes the widest that the processor has."""
-
-    BEST = 0
-    AVX2 = 1
-    AVX512 = 2
-
-
-class Shape(ctypes.Structure):
-    """gpt_shape: the model's dimensions."""
-
-    _fields_ = (
-        ("layers", ctypes.c_int32),
-        ("hidden", ctypes.c_int32),
-        ("heads", ctypes.c_int32),
-        ("intermediate", ctypes.c_int32),
-        ("outputs", ctypes.c_int32),
-        ("norm_epsilon", ctypes.c_float),
-        ("rope_theta", ctypes.c_float),
-    )
-
-
-class Array(ctypes.Structure):
-    """gpt_array: where float32 values are, and how many. It does not keep them alive."""
-
-    _fields_ = (("data", ctypes.c_void_p), ("count", ctypes.c_size_t))
-
-    @classmethod
-    def of(cls, values: Floats) -> "Array":
-        """Point to the values of a C-contiguous float32 array."""
-        if values.dtype != np.float32 or not values.flags.c_contiguous:
-            raise ValueError("the library takes contiguous float32 arrays")
-        return cls(values.ctypes.data, values.size)
-
-
-class Layer(ctypes.Structure):
-    """gpt_layer: the arrays of one layer."""
-
-    _fields_ = (
-        ("input_norm", Array),
-        ("qkv", Array),
-        ("attention", Array),
-        ("output_norm", Array),
-        ("gate_up", Array),
-        ("down", Array),
-    )
-
-
-_CODES: dict[Precision, int] = {Precision.FP32: 0, Precision.BF16: 1, Precision.INT8: 2}
 _INVALID, _NO_MEMORY = 1, 2
-
-_HANDLE = ctypes.c_void_p
-_INT = ctypes.c_int32
-_SIZE = ctypes.c_size_t
-_SIGNATURES: dict[str, tuple[object, ...]] = {
-    "gpt_message": (ctypes.c_char_p,),
-    "gpt_supports": (_INT, _INT, _INT),
-    "gpt_weights_create": (_INT, ctypes.POINTER(Shape), _INT, _INT, ctypes.POINTER(_HANDLE)),
-    "gpt_weights_layer": (_INT, _HANDLE, _INT, ctypes.POINTER(Layer)),
-    "gpt_weights_output": (_INT, _HANDLE, Array, Array),
-    "gpt_weights_bytes": (_SIZE, _HANDLE),
-    "gpt_weights_free": (None, _HANDLE),
-    "gpt_decoder_create": (_INT, _HANDLE, _INT, _INT, _INT, _INT, ctypes.POINTER(_HANDLE)),
-    "gpt_decoder_forward": (
-        *(_INT, _HANDLE, Array, ctypes.c_void_p, ctypes.c_void_p, _SIZE, _SIZE),
-        *(ctypes.c_void_p, _SIZE, ctypes.c_void_p, _SIZE),
-    ),
-    "gpt_decoder_cache_bytes": (_SIZE, _HANDLE),
-    "gpt_decoder_free": (None, _HANDLE),
-    "gpt_projections_create": (_INT, _INT, _INT, _INT, ctypes.POINTER(_HANDLE)),
-    "gpt_projections_add": (_INT, _HANDLE, Array, Array, _INT, ctypes.POINTER(_INT)),
-    "gpt_projections_multiply": (_INT, _HANDLE, _INT, Array, ctypes.c_void_p, _SIZE),
-    "gpt_projections_add_block": (
-        *(_INT, _HANDLE, Array, Array, _INT, ctypes.c_float, _INT, _INT, ctypes.POINTER(_INT)),
-    ),
-    "gpt_projections_run_block": (_INT, _HANDLE, _INT, Array, ctypes.c_void_p, _SIZE),
-    "gpt_projections_bytes": (_SIZE, _HANDLE),
-    "gpt_projections_free": (None, _HANDLE),
-}
 
 
 class Library:
@@ -106,22 +36,36 @@ class Library:
             self._functions = ctypes.CDLL(path)
         except OSError as error:
             raise NativeError(f"the compiled decoder cannot be loaded: {error}") from error
-        for name, (result, *arguments) in _SIGNATURES.items():
+        for name, (result, *arguments) in SIGNATURES.items():
             function = getattr(self._functions, name)
             function.restype = result
             function.argtypes = arguments
 
     def supports(self, precision: Precision, wanted: InstructionSet) -> InstructionSet | None:
         """Which instructions would multiply weights of this precision; None if none can."""
-        found = self._functions.gpt_supports(_CODES[precision], wanted)
+        found = self._functions.gpt_supports(PRECISIONS[precision], wanted)
         return InstructionSet(found) if found else None
 
-    def weights_create(self, shape: Shape, precision: Precision, wanted: InstructionSet) -> int:
-        """Reserve memory for weights; returns their handle."""
-        created = _HANDLE()
+    def weights_create(
+        self,
+        shape: Shape,
+        precision: Precision,
+        wanted: InstructionSet,
+        layers: range,
+        *,
+        output: bool,
+    ) -> int:
+        """Reserve memory for some layers and perhaps the output; returns their handle."""
+        created = HANDLE()
         self._check(
             self._functions.gpt_weights_create(
-                ctypes.byref(shape), _CODES[precision], wanted, ctypes.byref(created)
+                ctypes.byref(shape),
+                PRECISIONS[precision],
+                wanted,
+                layers.start,
+                len(layers),
+                output,
+                ctypes.byref(created),
             )
         )
         return _value(created)
@@ -133,6 +77,13 @@ class Library:
     def weights_output(self, weights: int, norm: Array, heads: Array) -> None:
         """Pack the last norm and the heads."""
         self._check(self._functions.gpt_weights_output(weights, norm, heads))
+
+    def weights_join(self, parts: Sequence[int]) -> int:
+        """One handle for several parts of a model; they are kept until it is freed."""
+        handles = (HANDLE * len(parts))(*parts)
+        joined = HANDLE()
+        self._check(self._functions.gpt_weights_join(handles, len(parts), ctypes.byref(joined)))
+        return _value(joined)
 
     def weights_bytes(self, weights: int) -> int:
         """Memory that they take."""
@@ -146,10 +97,10 @@ class Library:
         self, weights: int, cache: Precision, slots: int, positions: int, threads: int
     ) -> int:
         """Reserve a cache and start threads; returns the decoder's handle."""
-        created = _HANDLE()
+        created = HANDLE()
         self._check(
             self._functions.gpt_decoder_create(
-                weights, _CODES[cache], slots, positions, threads, ctypes.byref(created)
+                weights, PRECISIONS[cache], slots, positions, threads, ctypes.byref(created)
             )
         )
         return _value(created)
@@ -192,17 +143,17 @@ class Library:
 
     def projections_create(self, precision: Precision, wanted: InstructionSet, threads: int) -> int:
         """Start threads for matrices of one precision; returns the handle."""
-        created = _HANDLE()
+        created = HANDLE()
         self._check(
             self._functions.gpt_projections_create(
-                _CODES[precision], wanted, threads, ctypes.byref(created)
+                PRECISIONS[precision], wanted, threads, ctypes.byref(created)
             )
         )
         return _value(created)
 
     def projections_add(self, projections: int, weights: Floats, bias: Floats) -> int:
         """Pack a matrix (outputs, inputs) with its bias (outputs,); returns its index."""
-        index = _INT()
+        index = INT()
         self._check(
             self._functions.gpt_projections_add(
                 projections,
@@ -234,7 +185,7 @@ class Library:
         matrices: tuple[int, int],
     ) -> int:
         """Make a ConvNeXt block of the two `matrices`, wide and narrow; returns its index."""
-        index = _INT()
+        index = INT()
         self._check(
             self._functions.gpt_projections_add_block(
                 projections, taps, bias, dilation, epsilon, *matrices, ctypes.byref(index)

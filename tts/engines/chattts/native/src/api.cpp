@@ -3,6 +3,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "decoder.hpp"
 #include "projections.hpp"
@@ -91,7 +92,7 @@ int32_t gpt_supports(int32_t precision, int32_t instruction_set) {
 }
 
 int32_t gpt_weights_create(const gpt_shape* shape, int32_t precision, int32_t instruction_set,
-                           gpt_weights** created) {
+                           int32_t first, int32_t layers, int32_t output, gpt_weights** created) {
   return guarded([&] {
     require_pointer(shape, "shape");
     require_pointer(created, "created");
@@ -101,7 +102,8 @@ int32_t gpt_weights_create(const gpt_shape* shape, int32_t precision, int32_t in
     gpt::validate(wanted);
     auto handle = std::make_unique<gpt_weights>();
     handle->weights =
-        std::make_shared<gpt::Weights>(wanted, to_precision(precision), to_set(instruction_set));
+        std::make_shared<gpt::Weights>(wanted, to_precision(precision), to_set(instruction_set),
+                                       gpt::Extent{first, layers, output != 0});
     *created = handle.release();
   });
 }
@@ -120,6 +122,21 @@ int32_t gpt_weights_output(gpt_weights* weights, gpt_array norm, gpt_array heads
   return guarded([&] {
     require_pointer(weights, "weights");
     weights->weights->pack_output(to_array(norm), to_array(heads));
+  });
+}
+
+int32_t gpt_weights_join(const gpt_weights* const* parts, size_t count, gpt_weights** joined) {
+  return guarded([&] {
+    require_pointer(parts, "parts");
+    require_pointer(joined, "joined");
+    std::vector<std::shared_ptr<const gpt::Weights>> own;
+    for (size_t i = 0; i < count; ++i) {
+      require_pointer(parts[i], "a part");
+      own.push_back(parts[i]->weights);
+    }
+    auto handle = std::make_unique<gpt_weights>();
+    handle->weights = std::make_shared<gpt::Weights>(own);
+    *joined = handle.release();
   });
 }
 

@@ -39,12 +39,17 @@ GPT_API const char* gpt_message(void);
 // instruction set (best 0, avx2 1, avx512 2). Returns the set that would be used, 0 for none.
 GPT_API int32_t gpt_supports(int32_t precision, int32_t instruction_set);
 
+// Memory for `layers` layers from `first` on, and for the output where `output` is not 0.
 GPT_API int32_t gpt_weights_create(const gpt_shape* shape, int32_t precision,
-                                   int32_t instruction_set, gpt_weights** created);
+                                   int32_t instruction_set, int32_t first, int32_t layers,
+                                   int32_t output, gpt_weights** created);
 GPT_API int32_t gpt_weights_layer(gpt_weights* weights, int32_t index, const gpt_layer* layer);
 GPT_API int32_t gpt_weights_output(gpt_weights* weights, gpt_array norm, gpt_array heads);
+// The weights of several parts, which stay where they are; what was packed into them counts.
+GPT_API int32_t gpt_weights_join(const gpt_weights* const* parts, size_t count,
+                                 gpt_weights** joined);
 GPT_API size_t gpt_weights_bytes(const gpt_weights* weights);
-// Decoders that use them keep them until they are freed themselves.
+// Decoders and joined weights that use them keep them until they are freed themselves.
 GPT_API void gpt_weights_free(gpt_weights* weights);
 
 GPT_API int32_t gpt_decoder_create(const gpt_weights* weights, int32_t cache_precision,

@@ -30,6 +30,12 @@ struct Shape {
   float norm_epsilon;
   float rope_theta;
 
+  bool operator==(const Shape& other) const {
+    return layers == other.layers && hidden == other.hidden && heads == other.heads &&
+           intermediate == other.intermediate && outputs == other.outputs &&
+           norm_epsilon == other.norm_epsilon && rope_theta == other.rope_theta;
+  }
+
   int head_size() const { return hidden / heads; }
   int padded_intermediate() const {
     return static_cast<int>(round_up(static_cast<size_t>(intermediate), kDepthStep));

@@ -1,6 +1,7 @@
 // The model's weights, packed for one instruction set and precision; read-only once complete.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "arena.hpp"
@@ -34,10 +35,21 @@ struct Layer {
   Matrix down;
 };
 
-// Made layer by layer, so that the source need not be in memory at once.
+// Which of a model's weights are in one allocation.
+struct Extent {
+  int first;    // layer
+  int layers;   // how many from there on
+  bool output;  // the last norm and the heads
+};
+
+// Made layer by layer, so that the source need not be in memory at once; and in parts, so that
+// models which differ in some layers share the others.
 class Weights {
  public:
-  Weights(const Shape& shape, Precision precision, InstructionSet set);
+  Weights(const Shape& shape, Precision precision, InstructionSet set, Extent extent);
+
+  // All of `parts`, which are of one shape, precision and set, and overlap nowhere.
+  explicit Weights(const std::vector<std::shared_ptr<const Weights>>& parts);
 
   void pack_layer(int index, const LayerSource& source);
   void pack_output(FloatArray norm, FloatArray heads);  // hidden; outputs, hidden
@@ -49,20 +61,23 @@ class Weights {
   const Layer& layer(int index) const { return layers_[static_cast<size_t>(index)]; }
   const float* norm() const { return norm_; }
   const Matrix& heads() const { return heads_; }
-  size_t bytes() const { return arena_.capacity(); }
+  size_t bytes() const;
   bool complete() const;
 
  private:
   void allocate(Arena& arena);
+  void take(const Weights& part);
   void pack_matrix(const char* name, FloatArray source, int outputs, int inputs, Columns columns,
                    const PanelLayout& layout, Matrix& matrix);
   void copy(const char* name, FloatArray source, float* to);
 
   Shape shape_;
   InstructionSet set_;
+  Extent extent_;
   const WeightKernels* kernels_;
   const WeightKernels* head_kernels_;  // float32 in every precision
   Arena arena_;
+  std::vector<std::shared_ptr<const Weights>> parts_;
   std::vector<Layer> layers_;
   float* norm_ = nullptr;
   Matrix heads_{};
