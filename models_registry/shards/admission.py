@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from models_registry.errors import ShardMemoryExceeded
 from models_registry.shards.budget import ShardBudget
 from models_registry.shards.eviction import EvictionPlan, eviction_plan
-from models_registry.shards.resident import Resident, ResidentState, ResidentTable
+from models_registry.shards.resident import Holder, Resident, ResidentState, ResidentTable
 from models_registry.shards.stats import ShardCounters
 
 LEASES_END_SECONDS = 2.0
@@ -58,15 +58,37 @@ class Admission:
         # One admission at a time: no plan may count on bytes that another one frees.
         self._admission = threading.RLock()
 
-    def admit(self, resident: Resident, size: int) -> None:
-        """Have `size` bytes accounted to a resident, after evictions where they are needed."""
+    def admit(self, resident: Resident, size: int, name: str) -> None:
+        """Have `size` bytes accounted to a resident, after evictions where they are needed.
+
+        What is reserved for the holder of that name is taken first. Raises ShardMemoryExceeded.
+        """
         with self._admission:
+            more = size - resident.size
             with self._changed:
-                eviction = self._room(size - resident.size)
+                holder = self._table.holder(name)
+                reserved = holder.reserved if holder is not None else 0
+                eviction = self._room(more - reserved, holder)
             if eviction is not None:
                 self._evicted(eviction)
             with self._changed:
+                holder = self._table.holder(name)
+                if holder is not None:
+                    self._table.reserve(holder, max(0, holder.reserved - max(0, more)))
                 self._table.resize(resident, size)
+                self.peak = max(self.peak, self._table.accounted)
+
+    def reserve(self, name: str, size: int) -> None:
+        """Keep so many bytes for a holder; raises ShardMemoryExceeded, having changed nothing."""
+        with self._admission:
+            with self._changed:
+                eviction = self._room(size, self._table.holder(name))
+            if eviction is not None:
+                self._evicted(eviction)
+            with self._changed:
+                holder = self._table.holder(name)
+                if holder is not None:
+                    self._table.reserve(holder, size)
                 self.peak = max(self.peak, self._table.accounted)
 
     def shrink(self) -> int:
@@ -90,15 +112,17 @@ class Admission:
         with self._changed:
             self._counters.freed_bytes += freed
 
-    def _room(self, more: int) -> _Eviction | None:
+    def _room(self, more: int, holder: Holder | None) -> _Eviction | None:
         """What has to go for so many bytes more; raises ShardMemoryExceeded."""
         used = self._used()
         if more <= 0 or used + more <= self._budget.high:
             return None
-        eviction = self._planned(used + more - self._budget.high)
+        # What nobody waits for takes no room from versions that have weight.
+        spare = holder is not None and not holder.demanded
+        eviction = self._planned(used + more - self._budget.high, spare)
         over = used + more - self._budget.limit
         if eviction is None and over > 0:
-            eviction = self._planned(over)
+            eviction = self._planned(over, spare)
             if eviction is None:
                 raise self._exceeded(more, over)
         return eviction
@@ -108,11 +132,11 @@ class Admission:
         reported = self._memory.reported - self._budget.margin
         return max(self._table.accounted, reported)
 
-    def _planned(self, needed: int) -> _Eviction | None:
+    def _planned(self, needed: int, spare_preferred: bool = False) -> _Eviction | None:
         """Plan, and mark what goes, so that nobody takes it meanwhile."""
         if needed <= 0:
             return None
-        found = self._plan(needed, self._budget.minimum_residency)
+        found = self._plan(needed, self._budget.minimum_residency, spare_preferred)
         if found is None:
             return None
         plan, by_key = found
@@ -126,7 +150,7 @@ class Admission:
         return _Eviction(residents, plan.holders)
 
     def _plan(
-        self, needed: int, minimum_residency: float
+        self, needed: int, minimum_residency: float, spare_preferred: bool = False
     ) -> tuple[EvictionPlan, dict[str, Resident]] | None:
         candidates = self._table.candidates()
         plan = eviction_plan(
@@ -135,6 +159,7 @@ class Admission:
             needed,
             now=self._clock(),
             minimum_residency=minimum_residency,
+            spare_preferred=spare_preferred,
         )
         if plan is None:
             return None

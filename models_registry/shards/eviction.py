@@ -56,18 +56,23 @@ def eviction_plan(
     *,
     now: float,
     minimum_residency: float,
+    spare_preferred: bool = False,
 ) -> EvictionPlan | None:
     """The residents to evict for `needed` bytes; None where not that many can be freed.
 
-    Nothing that is leased or younger than `minimum_residency` seconds is in it, and nothing
-    without which the rest would free enough. Residents of the same holders are evicted
+    Nothing that is leased or younger than `minimum_residency` seconds is in it, with
+    `spare_preferred` nothing of versions that have weight, and nothing without which the
+    rest would free enough. Residents of the same holders are evicted
     together, as far as they are needed: an engine that lost one shard is of no use.
     """
     groups: dict[tuple[frozenset[str], str], list[Candidate]] = defaultdict(list)
     for candidate in candidates:
         if now - candidate.loaded_at < minimum_residency:
             continue
-        if not any(holdings[name].busy for name in candidate.holders):
+        holding = [holdings[name] for name in candidate.holders]
+        if spare_preferred and any(item.preferred for item in holding):
+            continue
+        if not any(item.busy for item in holding):
             alone = "" if candidate.holders else candidate.key
             groups[candidate.holders, alone].append(candidate)
     ranked = sorted(groups.values(), key=lambda members: _rank(members, holdings, now))

@@ -3,7 +3,7 @@
 import threading
 import time
 import traceback
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TypeVar, cast
 
@@ -43,6 +43,7 @@ class ShardManager:
         self._clock = clock
         self._memory = Memory(meter, reclaim, baseline=meter())
         self._table = ResidentTable()
+        self._recipes: dict[str, dict[ResidentKey, int]] = {}
         self._sizes: dict[ResidentKey, int] = {}
         self._counters = ShardCounters()
         self._changed = threading.Condition()
@@ -52,10 +53,31 @@ class ShardManager:
 
     # Holders and their leases.
 
-    def hold(self, name: str, evict: Evict, *, preferred: bool = True) -> None:
-        """A new holder, busy until it is settled; raises ValueError where its name is taken."""
+    def hold(
+        self, name: str, evict: Evict, *, preferred: bool = True, demanded: bool = True
+    ) -> None:
+        """A new holder, busy until it is settled; raises ValueError where its name is taken.
+
+        `preferred`: a route gives its version weight. `demanded`: requests wait for it; without
+        them it makes room only by what has no weight.
+        """
         with self._changed:
-            self._table.holder_add(Holder(name, evict, preferred, self._clock()))
+            self._table.holder_add(Holder(name, evict, preferred, demanded, self._clock()))
+
+    def reserve(self, name: str, shards: Mapping[str, int]) -> None:
+        """Make room for all that a holder is going to build, before it builds anything.
+
+        `shards` are the bytes of its version's shards by sha256: of those of which nothing is
+        resident so many are reserved, or what the same holder needed when it was settled last.
+        Raises ShardMemoryExceeded, having evicted nothing.
+        """
+        with self._changed:
+            recipe = self._recipes.get(name)
+            if recipe is None:
+                size = self._table.missing(shards)
+            else:
+                size = sum(size for key, size in recipe.items() if key not in self._table)
+        self._admission.reserve(name, size)
 
     def settle(self, name: str) -> None:
         """The holder has all that it needs: from now on it is idle without leases."""
@@ -63,6 +85,8 @@ class ShardManager:
             holder = self._table.holder(name)
             if holder is not None:
                 holder.settled, holder.used_at = True, self._clock()
+                self._table.reserve(holder, 0)
+                self._recipes[name] = {item.key: item.size for item in self._table.held(name)}
 
     def prefer(self, name: str, preferred: bool) -> None:
         """Whether a route gives the holder's version weight."""
@@ -161,6 +185,11 @@ class ShardManager:
             self._sizes = {
                 key: size for key, size in self._sizes.items() if kept.issuperset(key.digests)
             }
+            self._recipes = {
+                name: recipe
+                for name, recipe in self._recipes.items()
+                if all(kept.issuperset(key.digests) for key in recipe)
+            }
         if unneeded:
             self._admission.reclaimed(before)
         return freed
@@ -173,6 +202,7 @@ class ShardManager:
                 limit=self._budget.limit,
                 high=self._budget.high,
                 accounted=self._table.accounted,
+                reserved=self._table.reserved,
                 peak=self._admission.peak,
                 reported=self._memory.reported,
                 counters=replace(self._counters),
@@ -193,11 +223,11 @@ class ShardManager:
     ) -> T:
         began, before = self._clock(), self._memory.meter()
         try:
-            self._admission.admit(mine, self._sizes.get(mine.key, expected))
+            self._admission.admit(mine, self._sizes.get(mine.key, expected), holder)
             began, before = self._clock(), self._memory.meter()
             value = build()
             size = measure(value) if measure is not None else max(0, self._memory.meter() - before)
-            self._admission.admit(mine, size)
+            self._admission.admit(mine, size, holder)
         except BaseException as error:
             # The locals of what failed would keep half of what it built.
             traceback.clear_frames(error.__traceback__)

@@ -1,6 +1,6 @@
 """What shards become in memory, who holds it, and what all of it takes. Not thread-safe."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -53,13 +53,16 @@ class Resident:
 class Holder:
     """An engine that holds residents, and the leases of requests on it.
 
+    `demanded`: requests wait for it. `reserved` bytes are kept for what it is still to build.
     `settled`: it has all that it needs; before that it is busy whatever its leases.
     """
 
     name: str
     evict: Evict
     preferred: bool
+    demanded: bool
     used_at: float
+    reserved: int = 0
     leases: int = 0
     settled: bool = False
     leaving: bool = False
@@ -71,7 +74,7 @@ class Holder:
 
 
 class ResidentTable:
-    """Residents and holders by key and name; `accounted` are the bytes of all residents."""
+    """Residents and holders; `accounted` are the bytes of all residents and reservations."""
 
     def __init__(self) -> None:
         self._residents: dict[ResidentKey, Resident] = {}
@@ -98,11 +101,21 @@ class ResidentTable:
         self.accounted += size - resident.size
         resident.size = size
 
+    def reserve(self, holder: Holder, size: int) -> None:
+        """Keep so many bytes for a holder, instead of those that were kept before."""
+        self.accounted += size - holder.reserved
+        holder.reserved = size
+
     def remove(self, resident: Resident) -> None:
         """Forget a resident and its bytes."""
         del self._residents[resident.key]
         self.accounted -= resident.size
         resident.value = None
+
+    @property
+    def reserved(self) -> int:
+        """Bytes that are kept for what is still to be built."""
+        return sum(holder.reserved for holder in self._holders.values())
 
     def holder(self, name: str) -> Holder | None:
         """The holder of that name."""
@@ -116,7 +129,9 @@ class ResidentTable:
 
     def holder_remove(self, name: str) -> list[Resident]:
         """It holds nothing any more; returns what only it could use."""
-        self._holders.pop(name, None)
+        holder = self._holders.pop(name, None)
+        if holder is not None:
+            self.reserve(holder, 0)
         owned = []
         for resident in self._residents.values():
             resident.holders.discard(name)
@@ -151,6 +166,13 @@ class ResidentTable:
             )
             found[candidate.key] = (candidate, resident)
         return found
+
+    def missing(self, digests: Mapping[str, int]) -> int:
+        """The bytes of those shards, given by sha256, of which nothing is resident."""
+        present = {
+            digest for resident in self._residents.values() for digest in resident.key.digests
+        }
+        return sum(size for digest, size in digests.items() if digest not in present)
 
     def unneeded(self, digests: Collection[str]) -> list[Resident]:
         """Residents that nobody holds and that are made of other shards than these."""

@@ -38,11 +38,13 @@ class HeldResident:
 @dataclass(frozen=True, slots=True)
 class ShardStats:
     """A manager at a moment. `reported` bytes are what the device says is in use beyond the
-    start; `accounted` includes what is reserved for loads; `peak` is its highest value."""
+    start; `accounted` includes what is `reserved` for loads; `peak` is its highest value.
+    """
 
     limit: int
     high: int
     accounted: int
+    reserved: int
     peak: int
     reported: int
     counters: ShardCounters

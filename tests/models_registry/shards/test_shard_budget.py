@@ -29,13 +29,15 @@ class ShardMachine(RuleBasedStateMachine):
         """Time passes."""
         self.device.now += seconds
 
-    @rule(name=names, preferred=st.booleans())
-    def hold(self, name: str, preferred: bool) -> None:
+    @rule(name=names, preferred=st.booleans(), demanded=st.booleans())
+    def hold(self, name: str, preferred: bool, demanded: bool) -> None:
         """An engine begins to load."""
         if name not in self.held:
             self.held[name] = set()
             self.leases[name] = 0
-            self.device.manager.hold(name, lambda: self.evict(name), preferred=preferred)
+            self.device.manager.hold(
+                name, lambda: self.evict(name), preferred=preferred, demanded=demanded
+            )
 
     @rule(name=names)
     def settle(self, name: str) -> None:
@@ -84,6 +86,18 @@ class ShardMachine(RuleBasedStateMachine):
         assert value == shard
         self.held[name].add(shard)
 
+    @precondition(lambda self: self.loading())
+    @rule(data=st.data(), wanted=st.sets(shards))
+    def reserve(self, data: st.DataObject, wanted: set[str]) -> None:
+        """An engine makes room for all that it is going to load."""
+        name = data.draw(st.sampled_from(self.loading()))
+        before = self.device.manager.stats()
+        try:
+            self.device.manager.reserve(name, {shard: SIZES[shard] for shard in wanted})
+        except ShardMemoryExceeded:
+            after = self.device.manager.stats()
+            assert (after.accounted, after.residents) == (before.accounted, before.residents)
+
     @rule(kept=st.sets(shards))
     def retain(self, kept: set[str]) -> None:
         """Versions are retired."""
@@ -115,7 +129,7 @@ class ShardMachine(RuleBasedStateMachine):
     def within_the_limit(self) -> None:
         """Accounted bytes are those of what is resident, and never above the limit."""
         stats = self.device.manager.stats()
-        assert stats.accounted == sum(item.size for item in stats.residents)
+        assert stats.accounted == sum(item.size for item in stats.residents) + stats.reserved
         assert stats.peak <= LIMIT
 
     @invariant()
