@@ -20,11 +20,22 @@ CHECK_SECONDS = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One condition of readiness; `detail` says why it fails."""
+    """One condition of readiness; `detail` says why it fails, or what to know where it does not."""
 
     name: str
     ok: bool
-    detail: str = ""
+    detail: str = "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a look at something gave: a problem, or a note although nothing is wrong; or neither."""
+
+    problem: str = ""
+    note: str = ""
+
+
+GOOD = Finding()
 
 
 @csrf_exempt
@@ -42,14 +53,14 @@ async def readyz(request: HttpRequest) -> JsonResponse:
     ready = all(check.ok for check in checks)
     body = {
         "status": "ready" if ready else "not ready",
-        "checks": {check.name: "ok" if check.ok else check.detail for check in checks},
+        "checks": {check.name: check.detail for check in checks},
     }
     return JsonResponse(body, status=200 if ready else 503)
 
 
 async def readiness() -> tuple[Check, ...]:
     """Look at everything at once; a check that hangs fails after 3 s."""
-    checks: dict[str, Callable[[], Awaitable[str]]] = {
+    checks: dict[str, Callable[[], Awaitable[Finding]]] = {
         "process": _process,
         "database": database_answers,
         "redis": _redis,
@@ -58,23 +69,23 @@ async def readiness() -> tuple[Check, ...]:
     return tuple(await asyncio.gather(*(_check(name, run) for name, run in checks.items())))
 
 
-async def _check(name: str, run: Callable[[], Awaitable[str]]) -> Check:
+async def _check(name: str, run: Callable[[], Awaitable[Finding]]) -> Check:
     try:
-        problem = await asyncio.wait_for(run(), CHECK_SECONDS)
+        found = await asyncio.wait_for(run(), CHECK_SECONDS)
     except TimeoutError:
         return Check(name, ok=False, detail=f"no answer within {CHECK_SECONDS:.0f} s")
     except Exception as error:  # noqa: BLE001 - whatever fails, the answer is "not ready"
         # The class only: a driver's message may hold the address and user of the database.
         return Check(name, ok=False, detail=f"failed: {type(error).__name__}")
-    return Check(name, ok=not problem, detail=problem)
+    return Check(name, ok=not found.problem, detail=found.problem or found.note or "ok")
 
 
-async def _process() -> str:
-    return "stopping" if runtime_draining() else ""
+async def _process() -> Finding:
+    return Finding("stopping") if runtime_draining() else GOOD
 
 
-async def database_answers() -> str:
-    """Blank where the database answers; raises what the driver raises."""
+async def database_answers() -> Finding:
+    """Good where the database answers; raises what the driver raises."""
 
     def select() -> None:
         with connection.cursor() as cursor:
@@ -82,27 +93,32 @@ async def database_answers() -> str:
 
     # Drops a connection that the database has closed, and shares the process's one.
     await database_sync_to_async(select)()
-    return ""
+    return GOOD
 
 
-async def _redis() -> str:
+async def _redis() -> Finding:
     pipeline = redis_async().pipeline(transaction=False)
     pipeline.ping()
     await pipeline.execute()
-    return ""
+    return GOOD
 
 
-async def _speech() -> str:
+async def _speech() -> Finding:
     """Why the platform cannot speak, if it cannot."""
     wanted = {spec.key for spec in await versions_with_weight()}
     if not wanted:
-        return "no route sends traffic to any version"
+        return Finding("no route sends traffic to any version")
     workers = await workers_read(redis_async())
     if not workers:
-        return "no synthesis worker is running"
+        return Finding("no synthesis worker is running")
     taking = [worker for worker in workers if not worker.draining]
     if not taking:
-        return "all synthesis workers are stopping"
+        return Finding("all synthesis workers are stopping")
     ready = {version for worker in taking for version in worker.versions}
-    missing = sorted(wanted - ready)
-    return f"no worker has {', '.join(missing)} ready" if missing else ""
+    # Those are loaded by the first request for them.
+    cold = {version for worker in taking for version in worker.cold} & wanted - ready
+    missing = sorted(wanted - ready - cold)
+    if missing:
+        return Finding(f"no worker has {', '.join(missing)} ready")
+    note = f"ok; cold, for want of memory: {', '.join(sorted(cold))}" if cold else ""
+    return Finding(note=note)

@@ -111,9 +111,13 @@ class ScriptedCore:
         self.engines[version, profile] = batching
         return _done()
 
-    def engine_remove(self, version: str) -> "Future[None]":
+    def engine_remove(self, version: str, profile: Profile | None = None) -> "Future[None]":
         self.removed.append(version)
-        self.engines = {key: value for key, value in self.engines.items() if key[0] != version}
+        self.engines = {
+            key: value
+            for key, value in self.engines.items()
+            if key[0] != version or profile not in (None, key[1])
+        }
         return _done()
 
     def batching_set(self, version: str, batching: BatchingConfig) -> None:

@@ -102,6 +102,7 @@ class ShardManager:
             if holder is None or holder.leaving:
                 return False
             holder.leases += 1
+            holder.demanded = True
             holder.used_at = self._clock()
             return True
 

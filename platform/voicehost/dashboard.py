@@ -133,11 +133,12 @@ def _worker_line(beat: WorkerBeat) -> WorkerLine:
     state = "draining" if beat.draining else "starting" if beat.booting else "ready"
     loading = tuple(f"{version} (loading)" for version in beat.loading)
     failed = tuple(f"{version} (failed)" for version in beat.failed)
+    cold = tuple(f"{version} (cold)" for version in beat.cold)
     return WorkerLine(
         name=beat.worker_id,
         where=f"{beat.host}, process {beat.pid}",
         state=state,
-        versions=", ".join((*beat.versions, *loading, *failed)) or "–",
+        versions=", ".join((*beat.versions, *loading, *cold, *failed)) or "–",
         active=beat.active,
         slots=beat.slots,
         waiting=beat.waiting,

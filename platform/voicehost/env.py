@@ -11,6 +11,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from coordination.clipping import clipped
+from models_registry.shards.budget import HIGH_WATER
 from tts.engines.devices import CPU, device_name
 from voicehost.addresses import DATABASE_FORMS, REDIS_FORMS, database_config, redis_url_check
 from voicehost.state import state_folder_make
@@ -33,7 +34,8 @@ class Environment:
     `redis_url` is the server in force, `redis_given` the one that was asked for:
     "" where the embedded one is to run. `allowed_hosts` are those beside the machine's
     own. `grace_seconds` is how long what is being spoken may go on once a process is
-    told to stop. `given` names the variables that were set.
+    told to stop. `shard_memory_limit` is in bytes, 0 for the default.
+    `given` names the variables that were set.
     """
 
     var_dir: Path
@@ -58,6 +60,8 @@ class Environment:
     supervised: bool
     metrics_port: int
     lanes: int
+    shard_memory_limit: int
+    shard_high_water: float
     chattts: str
     grace_seconds: int
     given: frozenset[str]
@@ -102,6 +106,8 @@ def environment_read() -> Environment:
         supervised=bool(process_id),
         metrics_port=read.number("METRICS_PORT", 0, least=0, most=MOST_PORT),
         lanes=read.number("LANES", 0, least=0, most=MOST_LANES),
+        shard_memory_limit=read.size("SHARD_MEMORY_LIMIT"),
+        shard_high_water=read.share("SHARD_HIGH_WATER", HIGH_WATER),
         chattts=read.text("CHATTTS"),
         grace_seconds=read.number("GRACE_SECONDS", 20, least=0, most=MOST_GRACE),
         given=frozenset(name for name, value in os.environ.items() if value.strip()),

@@ -3,6 +3,7 @@
 A variable that is blank is as good as not there.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from django.core.exceptions import ImproperlyConfigured
@@ -10,6 +11,16 @@ from django.core.exceptions import ImproperlyConfigured
 from coordination.clipping import clipped
 from voicehost.addresses import url_shown
 
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([A-Za-z]{1,3})")
+_UNITS = {
+    "B": 1,
+    "MB": 1000**2,
+    "GB": 1000**3,
+    "TB": 1000**4,
+    "MIB": 1024**2,
+    "GIB": 1024**3,
+    "TIB": 1024**4,
+}
 YES = ("1", "true", "yes", "on")
 NO = ("0", "false", "no", "off")
 
@@ -40,6 +51,30 @@ class Variables:
         if not least <= value <= most:
             raise refused(name, clipped(text), allowed)
         return value
+
+    def share(self, name: str, default: float) -> float:
+        """A number above 0 and at most 1."""
+        text = self.text(name, str(default))
+        try:
+            value = float(text)
+        except ValueError:
+            value = 0.0
+        if not 0.0 < value <= 1.0:
+            raise refused(name, clipped(text), "a number above 0 and at most 1")
+        return value
+
+    def size(self, name: str) -> int:
+        """Bytes, written as a number with a unit such as GB or MiB; 0 where it is not there."""
+        text = self.text(name)
+        if not text:
+            return 0
+        found = _SIZE.fullmatch(text)
+        unit = _UNITS.get(found[2].upper()) if found is not None else None
+        if found is None or unit is None or float(found[1]) * unit < 1:
+            raise refused(
+                name, clipped(text), f"a number and one of {', '.join(_UNITS)}, as in 4GB"
+            )
+        return int(float(found[1]) * unit)
 
     def switch(self, name: str) -> bool:
         """On or off; off where it is not there."""

@@ -108,3 +108,15 @@ async def test_a_worker_that_leaves_speaks_nothing_new(connection: redis.Redis) 
     assert await asked() == (503, "not ready", "all synthesis workers are stopping")
     beats(connection, WorkerBeat("w2", "two", 1, versions=BOTH[:1]))
     assert await asked() == (503, "not ready", "no worker has demo@2 ready")
+
+
+async def test_what_memory_has_no_room_for_is_told_and_is_no_fault(
+    connection: redis.Redis,
+) -> None:
+    await sync_to_async(split)(v1=50, v2=50)
+    beats(connection, WorkerBeat("w1", "i", 1, versions=("demo@1",), cold=("demo@2",)))
+
+    status, whole, speech = await asked()
+
+    assert (status, whole) == (200, "ready")
+    assert speech == "ok; cold, for want of memory: demo@2"

@@ -135,6 +135,7 @@ class BatchingConsumer(AsyncConsumer):
             versions=self._engines.ready_versions,
             loading=self._engines.loading_versions,
             failed=self._engines.failures,
+            cold=self._engines.cold_versions,
             slots=sum(engine.slots for engine in stats.engines),
             free_slots=stats.free,
             waiting=requests.waiting,
@@ -190,6 +191,7 @@ class BatchingConsumer(AsyncConsumer):
                 worker_id=self.worker_id,
                 versions=list(self._engines.ready_versions),
                 failed=self._engines.failures,
+                cold=list(self._engines.cold_versions),
             )
 
     async def _drain(self, grace: float) -> None:

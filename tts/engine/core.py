@@ -129,14 +129,14 @@ class EngineCore:
         self._post(add, done.set_exception)
         return done
 
-    def engine_remove(self, version: str) -> Future[None]:
-        """Refuse new requests of a version, in all profiles; done when the last has ended.
+    def engine_remove(self, version: str, profile: Profile | None = None) -> Future[None]:
+        """Refuse new requests of a version, in all profiles or one; done when the last has ended.
 
         The engines are closed by then. To cancel the future changes nothing.
         """
         done: Future[None] = Future()
         done.set_running_or_notify_cancel()
-        self._post(lambda: self._loop.engine_remove(version, done), done.set_exception)
+        self._post(lambda: self._loop.engine_remove(version, profile, done), done.set_exception)
         return done
 
     def batching_set(self, version: str, batching: BatchingConfig) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import partial
 from math import inf
 
@@ -17,7 +18,7 @@ from tts.engine.event import EngineEvent, FinishReason
 from tts.engine.host import EngineHost
 from tts.engine.job import EngineKey
 from tts.engine.observer import EngineObserver
-from tts.engine.request import SpeechRequest
+from tts.engine.request import Profile, SpeechRequest
 from tts.engine.scheduler import Scheduler
 from tts.engine.stats import CoreStats, EngineStats
 from tts.engine.stream import PostProcessorFactory
@@ -45,7 +46,7 @@ class CoreLoop:
         self._hosts: dict[EngineKey, EngineHost] = {}
         self._computing = Computing(config, self._scheduler, self._streams, observer, clock)
         self.background: Callable[[Callable[[], None]], None] = _at_once
-        self._removals: list[tuple[str, Future[None]]] = []
+        self._removals: list[tuple[_Removed, Future[None]]] = []
         self._drain_until: float | None = None
         self._began = clock()
 
@@ -106,11 +107,12 @@ class CoreLoop:
         self._scheduler.engine_add(key, engine.traits, batching)
         self._hosts[key] = EngineHost(key, engine)
 
-    def engine_remove(self, version: str, done: Future[None]) -> None:
-        """Take no new requests for a version; `done` when its last one has ended."""
+    def engine_remove(self, version: str, profile: Profile | None, done: Future[None]) -> None:
+        """Take no new requests for a version, or one profile of it; `done` after the last one."""
+        removed = _Removed(version, profile)
         for key, host in self._hosts.items():
-            host.leaving = host.leaving or key[0] == version
-        self._removals.append((version, done))
+            host.leaving = host.leaving or removed.includes(key)
+        self._removals.append((removed, done))
 
     def batching_set(self, version: str, batching: BatchingConfig) -> None:
         """Change the settings of a version, in all its profiles."""
@@ -234,15 +236,27 @@ class CoreLoop:
             self._streams.fail(stream, error)
 
     def _remove_drained(self) -> None:
-        for version, done in tuple(self._removals):
-            keys = [key for key in self._hosts if key[0] == version]
+        for removed, done in tuple(self._removals):
+            keys = [key for key in self._hosts if removed.includes(key)]
             if any(self._streams.users[key] for key in keys):
                 continue
             for key in keys:
                 self._scheduler.engine_remove(key)
             hosts = [self._hosts.pop(key) for key in keys]
-            self._removals.remove((version, done))
+            self._removals.remove((removed, done))
             self.background(partial(_hosts_close, hosts, done))
+
+
+@dataclass(frozen=True, slots=True)
+class _Removed:
+    """A version that is taken out, in one profile or in all."""
+
+    version: str
+    profile: Profile | None
+
+    def includes(self, key: EngineKey) -> bool:
+        """Whether the engine is one of those."""
+        return key[0] == self.version and self.profile in (None, key[1])
 
 
 def _at_once(work: Callable[[], None]) -> None:

@@ -98,12 +98,26 @@ class Shards(Protocol):
     def read(self, name: str) -> bytes:
         """The verified bytes of shard `name`; raises VersionUnavailable."""
 
-    def resident(self, names: str | tuple[str, ...], transform: str, build: Callable[[], T]) -> T:
+    def resident(
+        self,
+        names: str | tuple[str, ...],
+        transform: str,
+        build: Callable[[], T],
+        measure: Callable[[T], int] | None = None,
+    ) -> T:
         """An object derived from a shard, or several, built once (single-flight) and shared.
 
         It is keyed by (sha256 of each shard, transform), so versions and profiles
         with the same bytes share one: name every shard that goes into it, and let
-        the transform tell whatever else does.
+        the transform tell whatever else does. `measure` tells the bytes of memory that
+        it takes; without it the device's own figures are compared. Raises what `build`
+        raises, and VersionUnavailable where there is no room for it.
+        """
+
+    def account(self, name: str, size: int) -> None:
+        """Count bytes that this engine takes alone, until it is closed: caches, buffers.
+
+        Raises VersionUnavailable where there is no room for them.
         """
 
 

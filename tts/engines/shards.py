@@ -77,7 +77,13 @@ class LocalShards:
             self._verified.add(name)
         return content
 
-    def resident(self, names: str | tuple[str, ...], transform: str, build: Callable[[], T]) -> T:
+    def resident(
+        self,
+        names: str | tuple[str, ...],
+        transform: str,
+        build: Callable[[], T],
+        measure: Callable[[T], int] | None = None,
+    ) -> T:
         """An object built from shards `names`, once: others wait for the first to build it.
 
         When `build` raises, nothing is kept and the next caller tries again.
@@ -92,6 +98,18 @@ class LocalShards:
                 entry.built = True
             # The key names what `build` makes, so that every caller's T is the same.
             return cast(T, entry.value)
+
+    def account(self, name: str, size: int) -> None:
+        """Nothing limits memory here."""
+
+    def digest(self, name: str) -> str:
+        """The sha256 of a shard, as the manifest says; raises VersionUnavailable."""
+        return self._spec(name).sha256
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The bytes of each shard by its sha256."""
+        return {spec.sha256: spec.bytes for spec in self._specs.values()}
 
     def _spec(self, name: str) -> ShardSpec:
         try:

@@ -27,7 +27,8 @@ class WorkerBeat(msgspec.Struct, frozen=True):
 
     `incarnation` is new whenever the worker has lost what it had been sent: at
     start, and when its stream vanished. `sequence` counts beats. `versions` can
-    be spoken now, `loading` soon, `failed` not (with the reason). `slots` bounds
+    be spoken now, `loading` soon, `failed` not (with the reason), `cold` once a request
+    has them loaded: memory does not hold all at the same time. `slots` bounds
     the requests computed together, over all versions. `gateways` says whose the
     requests are: how many of `waiting` and `active` each gateway still listens to.
     `supervised` says whether somebody on its host announces its death.
@@ -39,6 +40,7 @@ class WorkerBeat(msgspec.Struct, frozen=True):
     versions: tuple[str, ...] = ()
     loading: tuple[str, ...] = ()
     failed: dict[str, str] = {}
+    cold: tuple[str, ...] = ()
     slots: int = 0
     free_slots: int = 0
     waiting: int = 0

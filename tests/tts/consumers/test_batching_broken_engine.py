@@ -62,8 +62,8 @@ class ClosingLoader(InstantLoader):
         super().__init__()
         self.engine = Engine()
 
-    def load(self, version: Version, profile: Profile) -> SpeechEngine:
-        super().load(version, profile)
+    def load(self, version: Version, profile: Profile, *, demanded: bool) -> SpeechEngine:
+        super().load(version, profile, demanded=demanded)
         return cast("SpeechEngine", self.engine)
 
 
@@ -126,7 +126,7 @@ async def test_a_broken_engine_is_failed_and_loaded_again_after_a_pause() -> Non
         assert not bench.engines.ready_versions
         assert list(bench.engines.failures) == ["a@1"]
         with pytest.raises(VersionUnavailable):
-            bench.engines.ready(*KEY)
+            bench.engines.lease(*KEY)
         await eventually(lambda: bench.core.removed == ["a@1"])
         assert bench.loader.loaded == [KEY]
         bench.core.broken = False

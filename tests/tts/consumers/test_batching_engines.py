@@ -1,82 +1,15 @@
 """A worker's engines follow the versions that have weight."""
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
 import pytest
 
 from tests.redis_server import eventually
-from tests.scripted_core import ScriptedCore
-from tests.tts.gateway.platform_in_process import InstantLoader, Registry
-from tts.consumers.worker import engines as module
-from tts.consumers.worker.engines import Engines
+from tests.tts.consumers.engines_bench import Bench, running
+from tts.consumers.worker import retirement as module
 from tts.consumers.worker.failures import RETRY_FIRST
 from tts.consumers.worker.loading import Version
 from tts.engine.config import BatchingConfig
-from tts.engine.errors import EngineError, VersionUnavailable
+from tts.engine.errors import VersionUnavailable
 from tts.engine.request import Profile
-
-
-class Listener:
-    """Counts what it is told."""
-
-    def __init__(self) -> None:
-        self.ready: list[tuple[str, Profile]] = []
-        self.failed: list[tuple[str, Profile, str]] = []
-        self.requests = 0
-
-    def engine_ready(self, version: str, profile: Profile) -> None:
-        self.ready.append((version, profile))
-
-    def engine_failed(self, version: str, profile: Profile, error: EngineError) -> None:
-        self.failed.append((version, profile, error.message))
-
-    def count(self, version: str) -> int:
-        return self.requests
-
-
-class Bench:
-    """Engines over a registry, a loader and a clock that the test holds."""
-
-    def __init__(self, *keys: str) -> None:
-        self.now = 0.0
-        self.core = ScriptedCore(lambda events: None)
-        self.registry = Registry(*keys)
-        self.loader = InstantLoader()
-        self.listener = Listener()
-        self.shows: list[bool] = []
-        self.engines = Engines(
-            self.core,
-            self.loader,
-            self.registry.read,
-            self.registry.count,
-            changed=lambda: None,
-            shown=self._shown,
-            clock=lambda: self.now,
-        )
-        self.engines.listener = self.listener
-
-    async def _shown(self) -> None:
-        self.shows.append(self.engines.is_loading)
-
-    async def change(self) -> None:
-        """Let the engines read the registry again."""
-        before = self.registry.reads
-        self.engines.kick()
-        await eventually(lambda: self.registry.reads > before)
-        await asyncio.sleep(0.01)
-
-
-@asynccontextmanager
-async def running(bench: Bench) -> AsyncIterator[Bench]:
-    task = asyncio.create_task(bench.engines.run())
-    try:
-        await eventually(lambda: bench.engines.reconciled and not bench.engines.is_loading)
-        yield bench
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_versions_with_weight_are_loaded_for_the_realtime_profile() -> None:
@@ -88,10 +21,10 @@ async def test_versions_with_weight_are_loaded_for_the_realtime_profile() -> Non
 
 async def test_another_profile_is_loaded_when_it_is_first_asked_for() -> None:
     async with running(Bench("a@1")) as bench:
-        assert bench.engines.ready("a@1", Profile.REALTIME)
-        assert not bench.engines.ready("a@1", Profile.HQ)
-        assert not bench.engines.ready("a@1", Profile.HQ)
-        await eventually(lambda: bench.engines.ready("a@1", Profile.HQ))
+        assert bench.engines.lease("a@1", Profile.REALTIME)
+        assert not bench.engines.lease("a@1", Profile.HQ)
+        assert not bench.engines.lease("a@1", Profile.HQ)
+        await eventually(lambda: bench.engines.lease("a@1", Profile.HQ))
         assert bench.loader.loaded.count(("a@1", Profile.HQ)) == 1
         assert bench.listener.ready[-1] == ("a@1", Profile.HQ)
 
@@ -106,13 +39,13 @@ async def test_changed_batching_is_put_in_force() -> None:
 async def test_a_version_given_weight_a_moment_ago_is_found_by_the_request_for_it() -> None:
     async with running(Bench("a@1")) as bench:
         bench.registry.versions["b@1"] = Version("b@1", BatchingConfig(), None)
-        assert not bench.engines.ready("b@1", Profile.REALTIME)
+        assert not bench.engines.lease("b@1", Profile.REALTIME)
         await eventually(lambda: ("b@1", Profile.REALTIME) in bench.listener.ready)
 
 
 async def test_a_version_without_weight_is_refused() -> None:
     async with running(Bench("a@1")) as bench:
-        assert not bench.engines.ready("other@1", Profile.REALTIME)
+        assert not bench.engines.lease("other@1", Profile.REALTIME)
         await eventually(lambda: bench.listener.failed)
         assert bench.listener.failed[0][0] == "other@1"
 
@@ -123,7 +56,7 @@ async def test_a_failed_load_is_told_and_tried_again() -> None:
     async with running(bench):
         assert bench.engines.failures == {"a@1": "ValueError: the header is cut off"}
         with pytest.raises(VersionUnavailable, match="version a@1 could not be loaded"):
-            bench.engines.ready("a@1", Profile.REALTIME)
+            bench.engines.lease("a@1", Profile.REALTIME)
         assert bench.listener.failed == [
             ("a@1", Profile.REALTIME, "version a@1 could not be loaded")
         ]

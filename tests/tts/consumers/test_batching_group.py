@@ -15,6 +15,8 @@ from tests.tts.gateway.platform_in_process import Registry, Worker, worker_runni
 from tts.consumers import batching
 from voicehost.settings import base
 
+# Channels gives back old connections to the database before each hint.
+pytestmark = pytest.mark.django_db(transaction=True)
 GROUP = f"vh:layer:group:{CONFIG_GROUP}"
 PRODUCT: dict[str, Any] = base.CHANNEL_LAYERS["default"]
 

@@ -33,10 +33,16 @@ class Engines:
         self.loaded = True
         self.error: EngineError | None = None
 
-    def ready(self, version: str, profile: Profile) -> bool:
+        self.leases = 0
+
+    def lease(self, version: str, profile: Profile) -> bool:
         if self.error is not None:
             raise self.error
+        self.leases += self.loaded
         return self.loaded
+
+    def release(self, version: str, profile: Profile) -> None:
+        self.leases -= 1
 
 
 class Bench:
@@ -147,6 +153,7 @@ def test_what_comes_while_the_engine_loads_is_held_and_then_spoken(bench: Bench)
     bench.intake.engine_ready("tone@1", Profile.HQ)
     assert not bench.core.jobs
     bench.core.held = True
+    bench.engines.loaded = True
     bench.intake.engine_ready("tone@1", Profile.REALTIME)
     job = bench.core.jobs["r1", 1]
     assert (job.request.max_queue_seconds, job.granted, len(job.segments)) == (6.0, 500, 1)
@@ -160,6 +167,7 @@ def test_what_was_held_for_all_its_time_still_gets_a_moment_for_its_turn(bench: 
     bench.engines.loaded = False
     bench.open(speech_request())
     bench.now = 60.0
+    bench.engines.loaded = True
     bench.intake.engine_ready("tone@1", Profile.REALTIME)
     assert bench.core.jobs["r1", 1].request.max_queue_seconds == 1.0
 

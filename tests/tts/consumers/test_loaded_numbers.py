@@ -10,8 +10,9 @@ from channels.db import database_sync_to_async
 from models_registry.services import CheckedProfile, route_create, route_set, version_checks_set
 from models_registry.states import Verdict
 from tests.models_registry.registering import version_of
-from tts.consumers.worker import build
-from tts.consumers.worker.build import ShardLoader, versions_read
+from tts.consumers.worker import shard_loader
+from tts.consumers.worker.build import shard_manager, versions_read
+from tts.consumers.worker.shard_loader import ShardLoader
 from tts.engine.request import Profile
 from tts.engines.base import Device, Shards
 from tts.engines.chattts.backend import Precision
@@ -40,13 +41,13 @@ class Recording(ToneEngine):
 
 @pytest.mark.django_db(transaction=True)
 async def test_a_worker_loads_what_the_registry_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "engine_create", lambda name: Recording())
+    monkeypatch.setattr(shard_loader, "engine_create", lambda name: Recording())
     monkeypatch.setattr(Recording, "loaded", [])
     await database_sync_to_async(_checked)()
     (version,) = await versions_read()
-    loader = ShardLoader(Device(), lambda: None)
+    loader = ShardLoader(Device(), shard_manager("cpu"), lambda: None)
     for profile in Profile:
-        loader.load(version, profile)
+        loader.load(version, profile, demanded=True)
     assert Recording.loaded == [
         (Profile.REALTIME, Profile.STANDARD),
         (Profile.STANDARD, None),

@@ -6,7 +6,8 @@ from channels.db import database_sync_to_async
 from models_registry.models import ModelVersion
 from models_registry.services import route_create, route_set
 from tests.models_registry.registering import version_of
-from tts.consumers.worker.build import ShardLoader, versions_read
+from tts.consumers.worker.build import shard_manager, versions_read
+from tts.consumers.worker.shard_loader import ShardLoader
 from tts.engine.errors import VersionUnavailable
 from tts.engine.request import Profile
 from tts.engines.base import Device
@@ -24,7 +25,7 @@ def _one_broken() -> None:
 async def test_only_the_unreadable_version_cannot_be_loaded() -> None:
     await database_sync_to_async(_one_broken)()
     good, broken = await versions_read()
-    loader = ShardLoader(Device(), lambda: None)
-    loader.load(good, Profile.REALTIME).close()
+    loader = ShardLoader(Device(), shard_manager("cpu"), lambda: None)
+    loader.load(good, Profile.REALTIME, demanded=True).close()
     with pytest.raises(VersionUnavailable, match=r"manifest cannot be read: .*'colour'"):
-        loader.load(broken, Profile.REALTIME)
+        loader.load(broken, Profile.REALTIME, demanded=True)

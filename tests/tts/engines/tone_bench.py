@@ -29,8 +29,16 @@ class JsonShards:
         assert name == "config"
         return self._config
 
-    def resident(self, names: str | tuple[str, ...], transform: str, build: Callable[[], T]) -> T:
+    def resident(
+        self,
+        names: str | tuple[str, ...],
+        transform: str,
+        build: Callable[[], T],
+        measure: Callable[[T], int] | None = None,
+    ) -> T:
         return build()
+
+    def account(self, name: str, size: int) -> None: ...
 
 
 def text_segment(text: str, language: Language = Language.EN) -> Segment:

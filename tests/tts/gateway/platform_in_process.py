@@ -1,7 +1,8 @@
 """Gateways and workers in one event loop, over a real Redis: everything but the engines is real."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from typing import cast
 
@@ -9,7 +10,7 @@ import redis.asyncio
 
 from tests.scripted_core import ScriptedCore
 from tts.consumers.batching import BatchingConsumer
-from tts.consumers.worker.loading import Version
+from tts.consumers.worker.loading import EngineKey, Version
 from tts.engine.config import BatchingConfig
 from tts.engine.request import Profile
 from tts.engines.base import SpeechEngine
@@ -40,8 +41,13 @@ class InstantLoader:
         self.error: Exception | None = None
         self.loaded: list[tuple[str, Profile]] = []
         self.retained: frozenset[str] = frozenset()
+        self.leases: Counter[EngineKey] = Counter()
+        self.leaving: set[EngineKey] = set()
+        self.closings: list[EngineKey] = []
+        self.preferred: frozenset[str] = frozenset()
+        self.evict: Callable[[EngineKey], None] = lambda key: None
 
-    def load(self, version: Version, profile: Profile) -> SpeechEngine:
+    def load(self, version: Version, profile: Profile, *, demanded: bool) -> SpeechEngine:
         if self.error is not None:
             raise self.error
         self.loaded.append((version.key, profile))
@@ -49,6 +55,26 @@ class InstantLoader:
 
     def retain(self, versions: Collection[str]) -> None:
         self.retained = frozenset(versions)
+
+    def settled(self, key: EngineKey) -> None:
+        self.leaving.discard(key)
+
+    def closed(self, key: EngineKey) -> None:
+        self.closings.append(key)
+
+    def lease(self, key: EngineKey) -> bool:
+        if key in self.leaving:
+            return False
+        self.leases[key] += 1
+        return True
+
+    def release(self, key: EngineKey) -> None:
+        self.leases[key] -= 1
+
+    def prefer(self, versions: Collection[str]) -> None:
+        self.preferred = frozenset(versions)
+
+    def shrink(self) -> None: ...
 
 
 class Worker:

@@ -38,7 +38,7 @@ class SlowLoad:
         self.began = threading.Event()
         self.end = threading.Event()
 
-    def load(self, version: Version, profile: Profile) -> SpeechEngine:
+    def load(self, version: Version, profile: Profile, *, demanded: bool) -> SpeechEngine:
         self.began.set()
         self.end.wait()
         raise RuntimeError("its process is gone")

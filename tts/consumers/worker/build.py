@@ -1,26 +1,33 @@
 """A worker's parts, made from the installation: registry, engines, core."""
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 
 import redis.asyncio
 import structlog
 
 from models_registry.leases import RouteLeases
 from models_registry.selectors import UnreadableVersion, VersionSpec, versions_with_weight
+from models_registry.shards.budget import HIGH_WATER, ShardBudget
+from models_registry.shards.manager import ShardManager
 from tts.consumers.batching import BatchingConsumer
 from tts.consumers.worker.loading import Version
+from tts.consumers.worker.shard_loader import ShardLoader
 from tts.engine.config import BatchingConfig, CoreConfig
 from tts.engine.core import EngineCore
-from tts.engine.errors import VersionUnavailable
 from tts.engine.observer import StepStats, WorkerObserver
 from tts.engine.request import Profile
-from tts.engines.base import Device, SpeechEngine
-from tts.engines.registry import engine_create
-from tts.engines.shards import LocalShards
+from tts.engines.base import Device
+from tts.engines.memory import memory_free, memory_reclaim, memory_used
 from tts.gateway.local import EventSink, SpeechCore
 
 log = structlog.get_logger(__name__)
+
+SHARD_LIMIT_SHARE = 0.6
+"""Of what is free at the start: requests need memory too, and other processes of the machine."""
+SHARD_MARGIN_SHARE = 0.05
+SHARD_MARGIN_LEAST = 512 * 1024**2
+"""Bytes that a device may report beyond those of shards: libraries, and what requests need."""
 
 
 class Observers:
@@ -40,40 +47,16 @@ class Observers:
             observer.requests_counted(waiting, active)
 
 
-class ShardLoader:
-    """Loads engines from the shards that their manifests name.
-
-    The profiles of a version share the objects that are built from its shards.
-    All calls come from the loader's thread.
-    """
-
-    def __init__(self, device: Device, notify: Callable[[], None]) -> None:
-        self._device = device
-        self._notify = notify
-        self._shards: dict[str, LocalShards] = {}
-
-    def load(self, version: Version, profile: Profile) -> SpeechEngine:
-        """Load; raises EngineError."""
-        spec = version.source
-        if isinstance(spec, UnreadableVersion):
-            raise VersionUnavailable(f"the manifest cannot be read: {spec.reason}")
-        if not isinstance(spec, VersionSpec):
-            raise VersionUnavailable(f"version {version.key} has no manifest")
-        numbers = version.numbers.get(profile)
-        if numbers is not None:
-            log.warning("profile_falls_back", version=version.key, profile=profile, numbers=numbers)
-        engine = engine_create(spec.engine)
-        engine.load(self._shards_of(spec), self._device, profile, self._notify, numbers)
-        return engine
-
-    def retain(self, versions: Collection[str]) -> None:
-        """Forget the shards of versions other than these."""
-        self._shards = {key: kept for key, kept in self._shards.items() if key in versions}
-
-    def _shards_of(self, spec: VersionSpec) -> LocalShards:
-        if spec.key not in self._shards:
-            self._shards[spec.key] = LocalShards.of(spec.manifest)
-        return self._shards[spec.key]
+def shard_manager(device: str, *, limit: int = 0, high_water: float = HIGH_WATER) -> ShardManager:
+    """Who holds the shards of a worker on its device; raises DeviceUnavailable."""
+    limit = limit or int(memory_free(device) * SHARD_LIMIT_SHARE)
+    margin = max(SHARD_MARGIN_LEAST, int(limit * SHARD_MARGIN_SHARE))
+    log.info("shard_memory", device=device, limit=limit, high_water=high_water)
+    return ShardManager(
+        ShardBudget(limit, high_water, margin=margin),
+        lambda: memory_used(device),
+        reclaim=lambda: memory_reclaim(device),
+    )
 
 
 async def versions_read() -> tuple[Version, ...]:
@@ -88,12 +71,15 @@ def consumer_build(
     lanes: int,
     device: str = "cpu",
     supervised: bool = False,
+    shard_limit: int = 0,
+    shard_high_water: float = HIGH_WATER,
     observers: Sequence[WorkerObserver] = (),
 ) -> BatchingConsumer:
     """The batching consumer of this process; called on its event loop.
 
     `lanes` bounds the utterance calls that are computed at the same time;
-    `supervised` says whether somebody on this machine announces its death.
+    `supervised` says whether somebody on this machine announces its death. `shard_limit`
+    bounds the bytes of its models on the device (0: a share of what is free now).
     """
     cores: list[EngineCore] = []
     observer = Observers(observers)
@@ -106,7 +92,8 @@ def consumer_build(
     def notify() -> None:
         cores[0].notify()
 
-    loader = ShardLoader(Device(device, threads=lanes), notify)
+    manager = shard_manager(device, limit=shard_limit, high_water=shard_high_water)
+    loader = ShardLoader(Device(device, threads=lanes), manager, notify)
     leases = RouteLeases(client=lambda: client)
     return BatchingConsumer(
         worker_id,

@@ -2,16 +2,24 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 
 import structlog
 
-from tts.consumers.worker.failures import EngineKey, Failures, Pause
-from tts.consumers.worker.loading import EngineListener, EngineLoader, Version
-from tts.engine.errors import EngineError, VersionUnavailable
+from tts.consumers.worker.arrivals import Arrivals
+from tts.consumers.worker.engine_loads import EngineLoads
+from tts.consumers.worker.engine_table import EngineTable
+from tts.consumers.worker.failures import Failures, Pause
+from tts.consumers.worker.loader_thread import LoaderThread
+from tts.consumers.worker.loading import (
+    EngineKey,
+    EngineListener,
+    EngineLoader,
+    Version,
+)
+from tts.consumers.worker.retirement import RETIRE_CHECK_SECONDS, Retirement
+from tts.engine.errors import VersionUnavailable
 from tts.engine.request import Profile
-from tts.engines.base import SpeechEngine
 from tts.gateway.local import SpeechCore
 
 log = structlog.get_logger(__name__)
@@ -19,18 +27,18 @@ log = structlog.get_logger(__name__)
 BOOT_PROFILE = Profile.REALTIME
 RECONCILE_SECONDS = 30.0
 """Versions are read again at least this often, also without a sign of change."""
-RETIRE_SECONDS = 2.0
-"""A version without weight serves for this long after its last request: routes reach
-every process within a second."""
-RETIRE_CHECK_SECONDS = 0.5
 RETRY_AFTER_REMOVAL = 5.0
+EVICT_SECONDS = 10.0
+"""The longest wait for an idle engine to be closed for another's sake."""
 
 
 class Engines:
     """Keeps the core's engines in step with the versions that have weight.
 
     All state belongs to the event loop; loading runs in one thread, one engine
-    at a time, so that memory never holds two that are half loaded.
+    at a time, so that memory never holds two that are half loaded. What memory
+    has no room for is cold: it is loaded when a request asks for it, or when
+    there is room again.
     """
 
     def __init__(
@@ -47,39 +55,58 @@ class Engines:
         self._core = core
         self._loader = loader
         self._read_versions = read_versions
-        self._count_leases = count_leases
         self._changed = changed
-        self._shown = shown
-        self._clock = clock
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="engine-loader")
+        self._loop = asyncio.get_running_loop()
+        self._thread = LoaderThread(core, loader, shown)
         self._versions: dict[str, Version] = {}
-        self._loaded: dict[EngineKey, Version] = {}
-        self._loading: set[EngineKey] = set()
+        self._table = EngineTable()
         self._wanted: set[EngineKey] = set()
         self._failed = Failures(clock)
-        self._removing: set[str] = set()
-        self._retiring: dict[str, float] = {}
+        self._arrivals = Arrivals(clock)
+        self._retirement = Retirement(self._count, count_leases, clock)
         self._pause = Pause(RECONCILE_SECONDS)
         self._kick = asyncio.Event()
-        self._loads: set[asyncio.Task[None]] = set()
-        self.listener: EngineListener | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._loads = EngineLoads(
+            self._thread,
+            self._table,
+            self._failed,
+            batching=lambda version: self._versions.get(version.key, version).batching,
+            kick=self.kick,
+            changed=changed,
+            clock=clock,
+        )
         self.reconciled = False
+        loader.evict = self._evict
+
+    @property
+    def listener(self) -> EngineListener | None:
+        """Who is told of engines that are ready or failed."""
+        return self._loads.listener
+
+    @listener.setter
+    def listener(self, listener: EngineListener) -> None:
+        self._loads.listener = listener
 
     @property
     def ready_versions(self) -> tuple[str, ...]:
         """Versions that can be spoken now."""
-        return tuple(sorted({version for version, _ in self._loaded}))
+        return self._table.ready_versions
 
     @property
     def loading_versions(self) -> tuple[str, ...]:
         """Versions of which the first engine is being loaded."""
-        ready = {version for version, _ in self._loaded}
-        return tuple(sorted({version for version, _ in self._loading} - ready))
+        return self._table.loading_versions
+
+    @property
+    def cold_versions(self) -> tuple[str, ...]:
+        """Versions with weight that memory has no room for: the first request loads one."""
+        return self._table.cold_versions(self._versions)
 
     @property
     def failures(self) -> dict[str, str]:
         """Versions that cannot be spoken, with the reason."""
-        ready = {version for version, _ in self._loaded}
+        ready = self.ready_versions
         return {
             version: reason
             for version, reason in self._failed.reasons.items()
@@ -89,63 +116,56 @@ class Engines:
     @property
     def is_loading(self) -> bool:
         """Whether the loader's thread is busy."""
-        return bool(self._loading)
+        return bool(self._table.loading)
 
     def kick(self) -> None:
         """Read the versions again: something changed."""
         self._kick.set()
 
-    def ready(self, version: str, profile: Profile) -> bool:
-        """Whether the engine is there; begins to load it otherwise. Raises VersionUnavailable."""
+    def lease(self, version: str, profile: Profile) -> bool:
+        """Keep the engine for a request; False where it begins to load. Raises VersionUnavailable.
+
+        Every lease is released.
+        """
         key = (version, profile)
-        if key in self._loaded:
-            return True
+        if key in self._table.loaded:
+            if self._loader.lease(key):
+                self._arrivals.add(key)
+                return True
+            # It is being taken out for another's sake; this request has it loaded again.
+            self._evicted(key)
         failure = self._failed.blocking(key)
         if failure is not None:
             raise failure.error
-        if version in self._removing:
+        if version in self._table.removing:
             raise VersionUnavailable(
                 f"version {version} is being loaded again", retry_after=RETRY_AFTER_REMOVAL
             )
         known = self._versions.get(version)
         if known is not None:
-            self._load(known, profile)
+            self._arrivals.add(key)
+            self._loads.begin(known, profile, demanded=True)
         else:
             # It may have been given weight a moment ago.
             self._wanted.add(key)
             self.kick()
         return False
 
+    def release(self, version: str, profile: Profile) -> None:
+        """A request that had a lease is over."""
+        self._loader.release((version, profile))
+
     def broken_remove(self) -> None:
         """Take out what the core gave up, to load it anew after a pause; called every beat."""
         for stats in self._core.stats().engines:
             key = (stats.version, Profile(stats.profile))
-            loading = any(version == stats.version for version, _ in self._loading)
-            if not stats.broken or key not in self._loaded or loading:
+            loading = any(version == stats.version for version, _ in self._table.loading)
+            if not stats.broken or key not in self._table.loaded or loading:
                 continue
             reason = "the engine failed several steps in a row"
             log.error("engine_broken", version=key[0], profile=key[1])
             self._failed.add(key, reason)
             self._remove(stats.version)
-
-    def _remove(self, version: str) -> None:
-        """Take all engines of a version out; if it has weight they are loaded anew afterwards."""
-        for gone in [gone for gone in self._loaded if gone[0] == version]:
-            del self._loaded[gone]
-        self._removing.add(version)
-        task = asyncio.create_task(self._removed(version))
-        self._loads.add(task)
-        task.add_done_callback(self._loads.discard)
-
-    async def _removed(self, version: str) -> None:
-        try:
-            await asyncio.wrap_future(self._core.engine_remove(version))
-            # What is built from its shards may be what was broken.
-            kept = ({key for key, _ in self._loaded} | self._versions.keys()) - {version}
-            self._thread.submit(self._loader.retain, frozenset(kept))
-        finally:
-            self._removing.discard(version)
-            self.kick()
 
     async def run(self) -> None:
         """Follow the versions until cancelled."""
@@ -161,14 +181,15 @@ class Engines:
                     self._pause.failed()
                 await self._wait()
         finally:
-            for load in self._loads:
-                load.cancel()
-            self._thread.shutdown(wait=False, cancel_futures=True)
+            self._loads.cancel()
+            for task in self._tasks:
+                task.cancel()
+            self._thread.close()
 
     async def _wait(self) -> None:
         """Until a change is announced, a retry or a retirement is due, or 30 s have passed."""
         pause = self._pause.seconds
-        if self._retiring:
+        if self._retirement:
             pause = min(pause, RETIRE_CHECK_SECONDS)
         retry = self._failed.pause(BOOT_PROFILE)
         if retry is not None:
@@ -193,10 +214,12 @@ class Engines:
                 self._core.batching_set(key, version.batching)
         self._versions = versions
         self._failed.keep(versions)
-        for version in versions.values():
-            self._load(version, BOOT_PROFILE)
+        self._table.keep(versions)
+        self._loader.prefer(versions.keys())
+        self._thread.shrink()
         for key_wanted in wanted:
             self._wanted_resolve(*key_wanted)
+        self._load_ahead()
         await self._retire()
         self.reconciled = True
         self._changed()
@@ -204,95 +227,57 @@ class Engines:
     def _wanted_resolve(self, key: str, profile: Profile) -> None:
         version = self._versions.get(key)
         if version is not None:
-            self._load(version, profile)
+            self._loads.begin(version, profile, demanded=True)
         elif self.listener is not None:
             error = VersionUnavailable(f"no route gives weight to version {key}", retry_after=2.0)
             self.listener.engine_failed(key, profile, error)
 
+    def _load_ahead(self) -> None:
+        """Load what requests will ask for as far as there is room, the most wanted first."""
+        expected = self._arrivals.expected(self._versions)
+        boot = [(key, BOOT_PROFILE) for key in self._versions]
+        for key, profile in dict.fromkeys((*expected, *boot)):
+            self._loads.begin(self._versions[key], profile, demanded=False)
+
     async def _retire(self) -> None:
         """Unload what has no weight, and load anew what has other numbers, once it is idle."""
-        now = self._clock()
-        leaving = self._leaving()
-        for version in leaving:
-            busy = self.listener is not None and self.listener.count(version) > 0
-            if busy or version not in self._retiring:
-                self._retiring[version] = now
-            elif now - self._retiring[version] >= RETIRE_SECONDS:
-                if await self._count_leases(version):
-                    self._retiring[version] = now
-                elif self.listener is None or self.listener.count(version) == 0:
-                    self._unload(version)
-        for version in self._retiring.keys() - leaving:
-            del self._retiring[version]
+        for version in await self._retirement.due(self._table.leaving(self._versions)):
+            log.info("version_unloaded", version=version)
+            self._remove(version)
 
-    def _leaving(self) -> set[str]:
-        """Versions that are loaded without having weight, or in numbers that are others now."""
-        return {
-            key
-            for (key, _), loaded in self._loaded.items()
-            if (version := self._versions.get(key)) is None or version.numbers != loaded.numbers
-        }
+    def _count(self, version: str) -> int:
+        return self.listener.count(version) if self.listener is not None else 0
 
-    def _unload(self, version: str) -> None:
-        log.info("version_unloaded", version=version)
-        del self._retiring[version]
-        self._remove(version)
+    def _remove(self, version: str) -> None:
+        """Take all engines of a version out; if it has weight they are loaded anew afterwards."""
+        self._table.remove(version)
+        self._begin(self._removed(version))
 
-    def _load(self, version: Version, profile: Profile) -> None:
-        key = (version.key, profile)
-        if (
-            key in self._loaded
-            or key in self._loading
-            or version.key in self._removing
-            or self._failed.blocking(key) is not None
-        ):
-            return
-        self._loading.add(key)
-        task = asyncio.create_task(self._load_run(version, profile))
-        self._loads.add(task)
-        task.add_done_callback(self._loads.discard)
-
-    async def _load_run(self, version: Version, profile: Profile) -> None:
-        key = (version.key, profile)
-        began = self._clock()
-        loop = asyncio.get_running_loop()
+    async def _removed(self, version: str) -> None:
         try:
-            # Loading may hold the interpreter for a while: the heartbeat says so first.
-            await self._shown()
-            engine = await loop.run_in_executor(self._thread, self._loader.load, version, profile)
-            await self._add(version, profile, engine)
-        except EngineError as error:
-            self._load_failed(key, error.message, error.retry_after)
-        except Exception as error:
-            # A manifest or a shard can be wrong in any way; the worker goes on with the others.
-            log.exception("engine_load_failed", version=version.key, profile=profile)
-            self._load_failed(key, f"{type(error).__name__}: {error}")
-        else:
-            seconds = round(self._clock() - began, 3)
-            log.info("engine_loaded", version=version.key, profile=profile, seconds=seconds)
-            self._loaded[key] = version
-            self._failed.loaded(key)
-            if self.listener is not None:
-                self.listener.engine_ready(version.key, profile)
-            if version.key not in self._versions:
-                self.kick()
+            await asyncio.wrap_future(self._core.engine_remove(version))
+            for profile in Profile:
+                self._loader.closed((version, profile))
+            # What is built from its shards may be what was broken.
+            self._thread.retain(({*self._table.ready_versions} | self._versions.keys()) - {version})
         finally:
-            self._loading.discard(key)
+            self._table.removing.discard(version)
+            self.kick()
+
+    def _evict(self, key: EngineKey) -> None:
+        """Take an idle engine out; called in the loader's thread, returns once it is closed."""
+        removed = self._core.engine_remove(*key)
+        self._loop.call_soon_threadsafe(self._evicted, key)
+        removed.result(EVICT_SECONDS)
+        self._loader.closed(key)
+
+    def _evicted(self, key: EngineKey) -> None:
+        if self._table.loaded.pop(key, None) is not None:
+            log.info("engine_evicted", version=key[0], profile=key[1])
+            self._table.cold.add(key)
             self._changed()
 
-    async def _add(self, version: Version, profile: Profile, engine: SpeechEngine) -> None:
-        """Give a loaded engine to the core; it is closed if the core does not take it."""
-        batching = self._versions.get(version.key, version).batching
-        try:
-            added = self._core.engine_add(version.key, profile, engine, batching)
-            await asyncio.wrap_future(added)
-        except Exception:
-            self._thread.submit(engine.close)
-            raise
-
-    def _load_failed(self, key: EngineKey, reason: str, retry_after: float | None = None) -> None:
-        log.warning("engine_unavailable", version=key[0], profile=key[1], error=reason)
-        failure = self._failed.add(key, reason, retry_after)
-        if self.listener is not None:
-            self.listener.engine_failed(*key, failure.error)
-        self._kick.set()
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from tts.consumers.worker.loading import EngineKey
 from tts.engine.errors import VersionUnavailable
 from tts.engine.request import Profile
 
@@ -14,8 +15,6 @@ FORGET_SECONDS = 600.0
 
 READ_RETRY_FIRST = 0.5
 """The first pause after a failed read of the versions: a database is often back at once."""
-
-EngineKey = tuple[str, Profile]
 
 
 @dataclass(frozen=True, slots=True)

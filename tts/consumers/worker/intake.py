@@ -49,12 +49,15 @@ QUEUE_SECONDS_LEAST = 1.0
 class EngineSource(Protocol):
     """What the intake asks about engines."""
 
-    def ready(self, version: str, profile: Profile) -> bool:
-        """Whether it can be spoken with now; begins to load it otherwise.
+    def lease(self, version: str, profile: Profile) -> bool:
+        """Keep it for a request; False where it begins to load instead.
 
         Raises VersionUnavailable. The answer to a load that was begun comes by
         `Intake.engine_ready` or `Intake.engine_failed`.
         """
+
+    def release(self, version: str, profile: Profile) -> None:
+        """The request that had a lease is over."""
 
 
 class Intake:
@@ -78,7 +81,7 @@ class Intake:
         self._reply = reply
         self._max_requests = max_requests
         self._clock = clock
-        self.requests = Ledger()
+        self.requests = Ledger(self._ended)
         self.draining = False
 
     # From the request stream
@@ -127,7 +130,7 @@ class Intake:
             self._refuse(message.gateway_id, request.request_id, request.attempt, error)
             return
         entry = Entry(message.gateway_id, request, self._clock(), message.serial)
-        entry.held = [] if held else None
+        entry.held, entry.leased = ([], False) if held else (None, True)
         self.requests.add(entry)
         if not held:
             self._core.submit(request)
@@ -146,7 +149,7 @@ class Intake:
             raise Draining("the worker is stopping", retry_after=RETRY_AFTER_DRAINING)
         if len(self.requests) >= self._max_requests:
             raise QueueFull("the worker has all it can take", retry_after=RETRY_AFTER_FULL)
-        return not self._engines.ready(request.version, request.profile)
+        return not self._engines.lease(request.version, request.profile)
 
     def _segment(self, message: SegmentSent) -> None:
         entry = self.requests.find(message.request_id, message.attempt)
@@ -184,6 +187,9 @@ class Intake:
         """Give the core what was held for this engine."""
         for entry in self.requests.held(version, profile):
             request = entry.request
+            if not self._engines.lease(version, profile):
+                continue
+            entry.leased = True
             waited = self._clock() - entry.since
             left = max(QUEUE_SECONDS_LEAST, request.max_queue_seconds - waited)
             segments, entry.held = entry.held or [], None
@@ -249,6 +255,12 @@ class Intake:
         """Tell every caller that its request ends with `error`."""
         for entry in self.requests:
             self._end(entry, error)
+
+    def _ended(self, entry: Entry) -> None:
+        """Release what a request that is over kept."""
+        if entry.leased:
+            entry.leased = False
+            self._engines.release(entry.request.version, entry.request.profile)
 
     def _drop(self, entry: Entry) -> None:
         """Cancel a request whose caller expects no answer; it counts until the core ends it."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tts.engine.request import Profile, SpeechRequest
@@ -17,7 +17,7 @@ class Entry:
     """A request that this worker has.
 
     `serial` names its opening among its gateway's. `held` are its segments
-    while its engine loads. Nothing is replied to a `silent` one.
+    while its engine loads; afterwards it is `leased`. Nothing is replied to a `silent` one.
     """
 
     gateway_id: str
@@ -25,6 +25,7 @@ class Entry:
     since: float
     serial: int
     held: list[Segment] | None = None
+    leased: bool = False
     next_segment: int = 0
     input_over: bool = False
     granted: int = 0
@@ -38,9 +39,10 @@ class Entry:
 
 
 class Ledger:
-    """Entries by request id. `idle` is set while there are none."""
+    """Entries by request id. `idle` is set while there are none; `ended` is told each that ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, ended: Callable[[Entry], None]) -> None:
+        self._told = ended
         self._entries: dict[str, Entry] = {}
         self._ended: OrderedDict[tuple[str, int], None] = OrderedDict()
         self.idle = asyncio.Event()
@@ -104,6 +106,7 @@ class Ledger:
         del self._entries[entry.request.request_id]
         if not self._entries:
             self.idle.set()
+        self._told(entry)
         self._ended[entry.opening] = None
         if len(self._ended) > REMEMBERED:
             self._ended.popitem(last=False)

@@ -46,6 +46,7 @@ class Load:
     versions: tuple[str, ...]
     loading: tuple[str, ...]
     failed: dict[str, str]
+    cold: tuple[str, ...]
     slots: int
     free_slots: int
     waiting: int
@@ -185,6 +186,7 @@ class Presence:
             versions=load.versions,
             loading=load.loading,
             failed=load.failed,
+            cold=load.cold,
             slots=load.slots,
             free_slots=load.free_slots,
             waiting=load.waiting,

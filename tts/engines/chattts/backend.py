@@ -40,6 +40,14 @@ class LayerWeights:
     gate_up: Floats
     down: Floats
 
+    @property
+    def bytes(self) -> int:
+        """Memory that the arrays take."""
+        norms = self.input_norm.nbytes + self.output_norm.nbytes
+        return norms + sum(
+            matrix.nbytes for matrix in (self.qkv, self.attention, self.gate_up, self.down)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class GptWeights:
@@ -51,6 +59,12 @@ class GptWeights:
     layers: tuple[LayerWeights, ...]
     norm: Floats
     heads: Floats
+
+    @property
+    def bytes(self) -> int:
+        """Memory that the arrays take."""
+        layers = sum(layer.bytes for layer in self.layers)
+        return layers + self.norm.nbytes + self.heads.nbytes
 
 
 @dataclass(frozen=True, slots=True)

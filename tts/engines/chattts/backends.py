@@ -42,18 +42,23 @@ def backend_create(
     """
     place = device_find(device.name)
     if place.type == "cuda":
-        return _cuda(_weights(shards, config), config, cache, precision, place)
+        backend = _cuda(_weights(shards, config), config, cache, precision, place)
+        shards.account("weights", backend.memory.total - backend.memory.cache)
+        return backend
     reason = NativeBackend.available(precision)
     if reason is None:
         packed = shards.resident(
             ("gpt", "embed", "config"),
             f"chattts-native-{precision}",
             lambda: PackedWeights.of(_weights(shards, config), config, precision),
+            lambda packed: packed.bytes,
         )
         return NativeBackend(packed, config, cache, precision, device.threads)
     logger.warning("ChatTTS computes with torch, several times slower: %s", reason)
+    weights = _weights(shards, config)
+    shards.account("weights", weights.bytes)
     return TorchBackend(
-        _weights(shards, config),
+        weights,
         config,
         cache,
         precision=precision,
@@ -72,7 +77,7 @@ def _cuda(
     cache: CacheShape,
     precision: Precision,
     device: torch.device,
-) -> GptBackend:
+) -> CudaBackend:
     value = 4 if precision is Precision.FP32 else 2
     slot = config.cache_values * cache.positions * value
     fitting = cache_fitting(cache, slot, memory_free(device))

@@ -51,12 +51,14 @@ def parts_load(
         ("embed", "config"),
         "chattts-embeddings",
         lambda: embeddings(model.gpt, shards.read("embed")),
+        lambda tables: tables.bytes,
     )
     with _refused():
         backend = backend_create(
             shards, model.gpt, settings.cache, settings.precision, device, stable=stable
         )
     try:
+        shards.account("cache", backend.cache_bytes)
         decodings = _decodings(shards, settings, model.gpt, tables, vocabulary)
         loop = StepLoop(backend, model.gpt, tables, decodings)
         with _refused():
@@ -81,6 +83,7 @@ def _decodings(
             ("embed", "config"),
             "chattts-text-head",
             lambda: text_head(config, shards.read("embed")),
+            lambda head: head.nbytes,
         )
         decodings[Kind.TEXT] = TextDecoding(head, tables, slots, vocabulary.end_of_refinement)
     return decodings
@@ -94,6 +97,7 @@ def _vocoder(
         (mel_shard(model), "vocos", "config"),
         f"chattts-vocoder-{settings.vocoder}-{device.name}-{device.threads}-{group}",
         lambda: Vocoder.load(shards, model, device, settings.vocoder, group),
+        lambda vocoder: vocoder.bytes,
     )
 
 

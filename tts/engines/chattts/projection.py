@@ -33,6 +33,10 @@ class Projections(Protocol):
     def torch_threads(self) -> int:
         """How many threads torch may use between products."""
 
+    @property
+    def bytes(self) -> int:
+        """Memory that all of them take."""
+
     def add(self, weight: Tensor, bias: Tensor | None) -> Projection:
         """The projection by `weight` (outputs, inputs), float32; not kept where it is copied."""
 
@@ -74,17 +78,19 @@ class TorchBlock:
         return frames[..., self.margin : self.margin + wanted, :] + added
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TorchProjections:
-    """Torch's own products on `device`."""
+    """Torch's own products on `device`; `bytes` are those of the weights so far."""
 
     device: torch.device
     precision: Precision
     torch_threads: int
+    bytes: int = 0
 
     def add(self, weight: Tensor, bias: Tensor | None) -> TorchProjection:
         """See Projections."""
         dtype = weight_dtype(self.precision, self.device)
+        self.bytes += dtype.itemsize * (weight.numel() + (0 if bias is None else bias.numel()))
         return TorchProjection(
             weight.to(self.device, dtype).contiguous(),
             None if bias is None else bias.to(self.device, dtype).contiguous(),

@@ -65,9 +65,18 @@ class _Unshared:
         """See Shards."""
         return self._shards.read(name)
 
-    def resident(self, names: str | tuple[str, ...], transform: str, build: Callable[[], T]) -> T:
+    def resident(
+        self,
+        names: str | tuple[str, ...],
+        transform: str,
+        build: Callable[[], T],
+        measure: Callable[[T], int] | None = None,
+    ) -> T:
         """See Shards."""
         return build()
+
+    def account(self, name: str, size: int) -> None:
+        """See Shards."""
 
 
 def _speak(shards: Shards, device: Device, settings: ProfileSettings) -> None:

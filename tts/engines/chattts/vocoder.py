@@ -30,7 +30,8 @@ class Vocoder:
 
     Every window is computed by itself, or, where `group` is more than 1, beside windows of its
     own shape, always `group` of them; so its samples are bit for bit the same whatever is
-    decoded beside it. A group costs a CUDA device hardly more than a window. `threads` is how
+    decoded beside it. A group costs a CUDA device hardly more than a window. `bytes` is the memory
+    of its weights. `threads` is how
     many torch may use meanwhile (its setting is the process', and is put back afterwards).
     """
 
@@ -38,6 +39,7 @@ class Vocoder:
     vocos: Vocos
     threads: int
     group: int = 1
+    bytes: int = 0
 
     @classmethod
     def load(
@@ -62,12 +64,10 @@ class Vocoder:
         )
         name = mel_shard(model)
         build = MelDecoder.from_dvae if model.decoder is None else MelDecoder.from_decoder
-        return cls(
-            build(shards.read(name), model, device.name, projections),
-            Vocos(shards.read("vocos"), model.vocos, device.name, projections, exact),
-            projections.torch_threads,
-            group,
-        )
+        mel = build(shards.read(name), model, device.name, projections)
+        vocos = Vocos(shards.read("vocos"), model.vocos, device.name, projections, exact)
+        weights = projections.bytes + (exact.bytes if exact is not projections else 0)
+        return cls(mel, vocos, projections.torch_threads, group, weights)
 
     @property
     def takes_codes(self) -> bool:

@@ -22,6 +22,11 @@ class Embeddings:
     text: Floats
     audio: Floats
 
+    @property
+    def bytes(self) -> int:
+        """Memory that they take."""
+        return self.text.nbytes + self.audio.nbytes
+
     def codes(self, codes: NDArray[np.integer]) -> Floats:
         """Audio tokens (n, codebooks) as inputs (n, h): the sum over codebooks, in their order."""
         total: Floats = self.audio[0][codes[:, 0]]

@@ -85,6 +85,8 @@ class Command(BaseCommand):
             device=device,
             # Under another name than the supervisor's its death is announced to nobody.
             supervised=environment.supervised and worker_id == environment.process_id,
+            shard_limit=environment.shard_memory_limit,
+            shard_high_water=environment.shard_high_water,
             observers=self.observers(),
         )
         try:

@@ -31,7 +31,13 @@ class Watched(LocalShards):
             self.used[self._building[-1]].add(name)
         return super().read(name)
 
-    def resident(self, names: str | tuple[str, ...], transform: str, build: Callable[[], T]) -> T:
+    def resident(
+        self,
+        names: str | tuple[str, ...],
+        transform: str,
+        build: Callable[[], T],
+        measure: Callable[[T], int] | None = None,
+    ) -> T:
         self.named[transform] = {names} if isinstance(names, str) else set(names)
         self.used.setdefault(transform, set())
 
@@ -42,7 +48,7 @@ class Watched(LocalShards):
             finally:
                 self._building.pop()
 
-        return super().resident(names, transform, noted)
+        return super().resident(names, transform, noted, measure)
 
 
 @pytest.mark.parametrize("profile", list(Profile))

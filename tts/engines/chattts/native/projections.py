@@ -9,7 +9,8 @@ from torch import Tensor
 
 from tts.engines.chattts.backend import Precision
 from tts.engines.chattts.block import NORM_EPSILON, BlockWeights
-from tts.engines.chattts.native.binding import Array, InstructionSet, NativeError, library
+from tts.engines.chattts.native.binding import NativeError, library
+from tts.engines.chattts.native.declarations import Array, InstructionSet
 
 
 class NativeProjections:
