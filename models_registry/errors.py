@@ -12,7 +12,12 @@ RegistryError
 ├── RouteInvalid           a route cannot be created or changed as asked
 ├── RouteSplitInvalid      weights that cannot be set
 ├── RouteConflict          another change came first
-└── RouteNotFound          no route of that name for this caller (404)
+├── RouteNotFound          no route of that name for this caller (404)
+└── ShardStoreError        the store of shards cannot do what was asked
+    ├── ShardMissing            it has no such object
+    ├── ShardDamaged            bytes have another sha256 than they should
+    ├── ShardStoreFull          no room for an object
+    └── ShardStoreUnavailable   it does not answer, or must not be used
 """
 
 from collections.abc import Collection, Iterable
@@ -122,3 +127,26 @@ class RouteNotFound(RegistryError):
         self.available = tuple(sorted(available))
         known = f"available: {', '.join(self.available)}" if self.available else "none is available"
         super().__init__(f"model {clipped(name)} does not exist; {known}", param="model")
+
+
+class ShardStoreError(RegistryError):
+    """The store of shards cannot do what was asked; only operators see why."""
+
+    status = 503
+    code = "shard_store_error"
+
+
+class ShardMissing(ShardStoreError):
+    """The store has no such object."""
+
+
+class ShardDamaged(ShardStoreError):
+    """Bytes have another sha256 than they should."""
+
+
+class ShardStoreFull(ShardStoreError):
+    """There is no room for an object; nothing is left of it."""
+
+
+class ShardStoreUnavailable(ShardStoreError):
+    """The store does not answer, or must not be used."""

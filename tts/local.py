@@ -15,7 +15,7 @@ from tts.engine.observer import NullObserver
 from tts.engine.request import Priority, Profile, SpeechRequest, VoicePart, VoiceSpec
 from tts.engines.base import Device
 from tts.engines.registry import engine_create
-from tts.engines.shards import LocalShards, ShardSpec
+from tts.engines.shards import LocalShards, Locate, ShardSpec
 from tts.errors import VoiceNotFound
 from tts.gateway.local import EventSink, InProcessGateway
 from tts.text.segment import Segment
@@ -32,12 +32,16 @@ _PRIORITIES = {
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """What speaks here: an engine's name, its shards and voices; `note` says why no better one."""
+    """What speaks here: an engine's name, its shards and voices; `note` says why no better one.
+
+    `locate` finds what is in the store of shards.
+    """
 
     engine: str
     shards: tuple[ShardSpec, ...]
     voices: tuple[VoiceSeed, ...]
     note: str = ""
+    locate: Locate | None = None
 
     def voice(self, name: str) -> VoiceSpec:
         """A voice, an alias or a mix; raises VoiceNotFound, VoiceMixInvalid."""
@@ -159,7 +163,7 @@ async def local_gateway(
         return cores[0]
 
     gateway = InProcessGateway(core_make, versions=(model.engine,))
-    shards = LocalShards(model.shards)
+    shards = LocalShards(model.shards, model.locate)
     sample_rate = 0
     for profile in profiles:
         engine = engine_create(model.engine)

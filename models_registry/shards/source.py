@@ -1,7 +1,8 @@
 """Where the bytes of a shard come from, as written in a manifest.
 
-Three kinds: `package:MODULE/PATH` (a file inside an installed package),
-`file:/ABSOLUTE/PATH`, and `inline:BASE64` (small configurations only).
+Four kinds: `package:MODULE/PATH` (a file inside an installed package),
+`file:/ABSOLUTE/PATH`, `inline:BASE64` (small configurations only), and
+`store:SHA256` (an object of the content-addressed store).
 """
 
 import base64
@@ -12,6 +13,7 @@ from pathlib import PurePosixPath
 from typing import Self
 
 INLINE_LIMIT = 64 * 1024
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 
 
@@ -21,11 +23,12 @@ class SourceKind(StrEnum):
     PACKAGE = "package"
     FILE = "file"
     INLINE = "inline"
+    STORE = "store"
 
 
 @dataclass(frozen=True, slots=True)
 class ShardSource:
-    """One source: `location` is "module/path", an absolute path, or base64."""
+    """One source: `location` is "module/path", an absolute path, base64, or a sha256."""
 
     kind: SourceKind
     location: str
@@ -68,8 +71,16 @@ def _inline_check(location: str) -> None:
         raise ValueError(f"an inline source holds at most {INLINE_LIMIT} bytes, not {size}")
 
 
+def _store_check(location: str) -> None:
+    if not _SHA256.fullmatch(location):
+        raise ValueError(
+            f"a store source is a sha256 of 64 lower-case hexadecimal digits, not {location[:80]!r}"
+        )
+
+
 _CHECKS = {
     SourceKind.PACKAGE: _package_check,
     SourceKind.FILE: _file_check,
     SourceKind.INLINE: _inline_check,
+    SourceKind.STORE: _store_check,
 }

@@ -14,6 +14,12 @@ from coordination.clipping import clipped
 from models_registry.shards.budget import HIGH_WATER
 from tts.engines.devices import CPU, device_name
 from voicehost.addresses import DATABASE_FORMS, REDIS_FORMS, database_config, redis_url_check
+from voicehost.object_storage import (
+    ENDPOINT_FORMS,
+    STORE_FORMS,
+    endpoint_check,
+    shard_store_check,
+)
 from voicehost.state import state_folder_make
 from voicehost.variables import Variables, refused
 
@@ -34,8 +40,8 @@ class Environment:
     `redis_url` is the server in force, `redis_given` the one that was asked for:
     "" where the embedded one is to run. `allowed_hosts` are those beside the machine's
     own. `grace_seconds` is how long what is being spoken may go on once a process is
-    told to stop. `shard_memory_limit` is in bytes, 0 for the default.
-    `given` names the variables that were set.
+    told to stop. `shard_memory_limit` is in bytes, 0 for the default; `shard_store` is a
+    bucket's URL or a folder. `given` names the variables that were set.
     """
 
     var_dir: Path
@@ -64,6 +70,9 @@ class Environment:
     shard_high_water: float
     chattts: str
     grace_seconds: int
+    shard_store: str
+    shard_store_endpoint: str
+    shard_store_region: str
     given: frozenset[str]
 
     @property
@@ -110,6 +119,11 @@ def environment_read() -> Environment:
         shard_high_water=read.share("SHARD_HIGH_WATER", HIGH_WATER),
         chattts=read.text("CHATTTS"),
         grace_seconds=read.number("GRACE_SECONDS", 20, least=0, most=MOST_GRACE),
+        shard_store=read.url(
+            "SHARD_STORE", str(var_dir / "shards"), shard_store_check, STORE_FORMS
+        ),
+        shard_store_endpoint=read.url("SHARD_STORE_ENDPOINT", "", endpoint_check, ENDPOINT_FORMS),
+        shard_store_region=read.text("SHARD_STORE_REGION"),
         given=frozenset(name for name, value in os.environ.items() if value.strip()),
     )
 

@@ -8,6 +8,7 @@ from itertools import cycle
 import numpy as np
 
 from models_registry.selectors import VersionSpec
+from models_registry.storage import shard_store
 from tts.engine.errors import EngineError
 from tts.engine.request import Profile
 from tts.engines.kokoro.speakers import speakers_of
@@ -47,7 +48,9 @@ class VersionVoice:
 
     def __init__(self, spec: VersionSpec, threads: int) -> None:
         self._engine = spec.engine
-        self._model = LocalModel(spec.engine, shard_specs(spec.manifest), _voices(spec))
+        self._model = LocalModel(
+            spec.engine, shard_specs(spec.manifest), _voices(spec), locate=shard_store().local
+        )
         self._threads = threads
 
     def lines(self, language: str, texts: Sequence[str]) -> list[Line]:

@@ -14,6 +14,8 @@ from tts.text.segment import Segment
 
 Samples = NDArray[np.float32]
 T = TypeVar("T")
+ShardBytes = bytes | memoryview
+"""Read-only; `bytes` makes a copy of what may be mapped from a file."""
 
 
 class EngineKind(StrEnum):
@@ -95,8 +97,8 @@ class Device:
 class Shards(Protocol):
     """Access to a version's shards; the registry decides where they live."""
 
-    def read(self, name: str) -> bytes:
-        """The verified bytes of shard `name`; raises VersionUnavailable."""
+    def read(self, name: str) -> ShardBytes:
+        """The verified bytes of shard `name`, read-only; raises VersionUnavailable."""
 
     def resident(
         self,

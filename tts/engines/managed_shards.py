@@ -7,6 +7,7 @@ from models_registry.errors import ShardMemoryExceeded
 from models_registry.shards.manager import ShardManager
 from models_registry.shards.resident import ResidentKey
 from tts.engine.errors import VersionUnavailable
+from tts.engines.base import ShardBytes
 from tts.engines.shards import LocalShards
 
 T = TypeVar("T")
@@ -20,7 +21,7 @@ class ManagedShards:
         self._manager = manager
         self._holder = holder
 
-    def read(self, name: str) -> bytes:
+    def read(self, name: str) -> ShardBytes:
         """The verified bytes of shard `name`; raises VersionUnavailable."""
         return self._files.read(name)
 

@@ -8,6 +8,7 @@ from voicehost.addresses import celery_broker_url, database_config
 from voicehost.env import ROOT, environment_read
 from voicehost.hosts import LocalHosts
 from voicehost.logs import logging_config
+from voicehost.object_storage import shard_storage_config
 from voicehost.settings.unfold import UNFOLD as UNFOLD
 
 ENVIRONMENT = environment_read()
@@ -89,6 +90,14 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+STORAGES: dict[str, Any] = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "shards": shard_storage_config(ENVIRONMENT),
+}
+# What S3 has of shards is fetched to here before it is used.
+SHARD_CACHE_DIR = VAR_DIR / "shard-cache"
 
 REDIS_URL = ENVIRONMENT.redis_url
 CHANNEL_LAYERS: dict[str, Any] = {

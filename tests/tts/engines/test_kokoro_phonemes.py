@@ -63,7 +63,7 @@ def test_english_sentences_come_one_by_one_in_either_accent() -> None:
 
 
 def test_all_phonemes_are_in_the_vocabulary() -> None:
-    vocabulary = Vocabulary(LocalShards([VOCABULARY]).read("vocab"))
+    vocabulary = Vocabulary(bytes(LocalShards([VOCABULARY]).read("vocab")))
     text = "The judge's vision: a pleasure to hear, though it's rarely thick enough, boy!"
     for phonemes in (
         *phonemiser(Language.EN)(text),

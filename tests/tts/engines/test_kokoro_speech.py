@@ -247,8 +247,8 @@ def test_broken_shards_are_named_when_loading(
     shards: LocalShards, shard: str, message: str
 ) -> None:
     class Broken(LocalShards):
-        def read(self, name: str) -> bytes:
-            return b"broken" if name == shard else super().read(name)
+        def read(self, name: str) -> memoryview:
+            return memoryview(b"broken") if name == shard else super().read(name)
 
     broken = Broken(bundled_manifest().shards)
     with pytest.raises(VersionUnavailable, match=message):

@@ -1,11 +1,13 @@
 """Shards on this machine: verified bytes, objects built once."""
 
 import hashlib
+import os
 import threading
 from pathlib import Path
 
 import pytest
 
+from models_registry.errors import ShardMissing
 from tts.engine.errors import VersionUnavailable
 from tts.engines.shards import LocalShards, ShardSpec
 
@@ -20,7 +22,7 @@ def test_parts_are_joined_in_order(tmp_path: Path) -> None:
     shards = LocalShards(
         [spec(b"abcdef", f"file:{tmp_path}/1", f"file:{tmp_path}/2", "inline:ZWY=")]
     )
-    assert shards.read("core") == b"abcdef"
+    assert bytes(shards.read("core")) == b"abcdef"
 
 
 def test_package_files_are_read_without_importing(tmp_path: Path) -> None:
@@ -90,3 +92,40 @@ def test_a_failed_build_is_tried_again() -> None:
     with pytest.raises(VersionUnavailable):
         shards.resident("core", "t", fail)
     assert shards.resident("core", "t", lambda: 7) == 7
+
+
+def test_an_object_of_the_store_is_mapped_and_verified_once(tmp_path: Path) -> None:
+    (tmp_path / "object").write_bytes(b"abc")
+    wanted = spec(b"abc", f"store:{hashlib.sha256(b'abc').hexdigest()}")
+    located: list[str] = []
+
+    def locate(sha256: str) -> Path:
+        located.append(sha256)
+        return tmp_path / "object"
+
+    content = LocalShards([wanted], locate).read("core")
+    assert bytes(content) == b"abc"
+    assert content.readonly
+    assert located == [wanted.sha256]
+    # The mapping stays where the file is removed.
+    (tmp_path / "object").unlink()
+    assert bytes(content) == b"abc"
+
+
+def test_a_damaged_or_missing_object_is_named_with_its_version(tmp_path: Path) -> None:
+    path = tmp_path / "object"
+    path.write_bytes(b"abc")
+    wanted = spec(b"abc", f"store:{hashlib.sha256(b'abc').hexdigest()}")
+    LocalShards([wanted], lambda _: path, "kokoro@1").read("core")
+    path.write_bytes(b"abd")
+    # Another file than the one that was looked at is looked at again.
+    os.utime(path, ns=(1, 1))
+    with pytest.raises(VersionUnavailable, match="shard 'core' of kokoro@1 has sha256"):
+        LocalShards([wanted], lambda _: path, "kokoro@1").read("core")
+
+    def missing(sha256: str) -> Path:
+        raise ShardMissing(f"the store has no object {sha256}")
+
+    said = "shard 'core' of kokoro@1 cannot be read: the store has no object"
+    with pytest.raises(VersionUnavailable, match=said):
+        LocalShards([wanted], missing, "kokoro@1").read("core")

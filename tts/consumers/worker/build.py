@@ -10,6 +10,7 @@ from models_registry.leases import RouteLeases
 from models_registry.selectors import UnreadableVersion, VersionSpec, versions_with_weight
 from models_registry.shards.budget import HIGH_WATER, ShardBudget
 from models_registry.shards.manager import ShardManager
+from models_registry.storage import shard_store
 from tts.consumers.batching import BatchingConsumer
 from tts.consumers.worker.loading import Version
 from tts.consumers.worker.shard_loader import ShardLoader
@@ -93,7 +94,7 @@ def consumer_build(
         cores[0].notify()
 
     manager = shard_manager(device, limit=shard_limit, high_water=shard_high_water)
-    loader = ShardLoader(Device(device, threads=lanes), manager, notify)
+    loader = ShardLoader(Device(device, threads=lanes), manager, notify, shard_store().local)
     leases = RouteLeases(client=lambda: client)
     return BatchingConsumer(
         worker_id,

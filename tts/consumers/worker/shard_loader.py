@@ -13,7 +13,7 @@ from tts.engine.request import Profile
 from tts.engines.base import Device, SpeechEngine
 from tts.engines.managed_shards import ManagedShards, MemoryShort
 from tts.engines.registry import engine_create
-from tts.engines.shards import LocalShards
+from tts.engines.shards import LocalShards, Locate
 
 log = structlog.get_logger(__name__)
 
@@ -21,11 +21,19 @@ log = structlog.get_logger(__name__)
 class ShardLoader:
     """An `EngineLoader`: engines hold what the manager has built of their shards.
 
-    Versions and profiles with equal shards share it. `notify` is what engines call.
+    Versions and profiles with equal shards share it. `notify` is what engines call; `locate`
+    finds what is in the store.
     """
 
-    def __init__(self, device: Device, manager: ShardManager, notify: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        device: Device,
+        manager: ShardManager,
+        notify: Callable[[], None],
+        locate: Locate | None = None,
+    ) -> None:
         self._device = device
+        self._locate = locate
         self._manager = manager
         self._notify = notify
         self._files: dict[str, LocalShards] = {}
@@ -104,7 +112,7 @@ class ShardLoader:
 
     def _files_of(self, spec: VersionSpec) -> LocalShards:
         if spec.key not in self._files:
-            self._files[spec.key] = LocalShards.of(spec.manifest)
+            self._files[spec.key] = LocalShards.of(spec.manifest, self._locate)
         return self._files[spec.key]
 
 

@@ -10,7 +10,7 @@ from tts.engines.chattts.backend import Precision
 from tts.engines.chattts.checkpoint import canonical
 from tts.engines.chattts.layout import Shapes
 from tts.engines.chattts.linear import cuda_bfloat16
-from tts.engines.chattts.tensor_file import TensorFile
+from tts.engines.chattts.tensor_file import Buffer, TensorFile
 
 
 def bfloat16_pays(device: torch.device) -> bool:
@@ -49,7 +49,7 @@ def torch_threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def tensors_read(name: str, blob: bytes, shapes: Shapes) -> dict[str, Tensor]:
+def tensors_read(name: str, blob: Buffer, shapes: Shapes) -> dict[str, Tensor]:
     """The tensors of a safetensors file, copied, float32: exactly those of `shapes`, all finite.
 
     Raises VersionUnavailable that names the file and the tensor.

@@ -96,7 +96,7 @@ class ChatTtsEngine:
         self.traits = replace(self.traits, max_utterances=max(1, held))
         self._refiner = Refiner(self._vocabulary)
         self._casting = Casting(
-            SpeakerStatistics.read(shards.read("speaker").decode(), config.hidden),
+            SpeakerStatistics.read(str(shards.read("speaker"), "utf-8"), config.hidden),
             config.codebooks,
             lambda samples: shards.resident(
                 ("dvae", "config"),

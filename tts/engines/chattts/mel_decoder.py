@@ -11,6 +11,7 @@ from tts.engines.chattts.config import ConvConfig, ModelConfig
 from tts.engines.chattts.convnext import Block, Convolution, Past, Tensors, blocks_run
 from tts.engines.chattts.projection import Projections
 from tts.engines.chattts.quantizer import Quantizer
+from tts.engines.chattts.tensor_file import Buffer
 
 TOKEN_FRAMES = 2
 """Mel frames a token: one from each half of its vector."""
@@ -81,7 +82,7 @@ class MelDecoder:
 
     @classmethod
     def from_decoder(
-        cls, blob: bytes, config: ModelConfig, device: str, projections: Projections
+        cls, blob: Buffer, config: ModelConfig, device: str, projections: Projections
     ) -> "MelDecoder":
         """From shard "decoder", for hidden states; raises VersionUnavailable."""
         if config.decoder is None:
@@ -91,7 +92,7 @@ class MelDecoder:
 
     @classmethod
     def from_dvae(
-        cls, blob: bytes, config: ModelConfig, device: str, projections: Projections
+        cls, blob: Buffer, config: ModelConfig, device: str, projections: Projections
     ) -> "MelDecoder":
         """From shard "dvae", for audio tokens; raises VersionUnavailable."""
         tensors = tensors_read(layout.DVAE, blob, layout.dvae_shapes(config))

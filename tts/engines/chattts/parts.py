@@ -43,9 +43,9 @@ def parts_load(
     stable: bool = True,
 ) -> Parts:
     """Build all parts; raises VersionUnavailable, MemoryError. `stable`: see backend_create."""
-    model = config_from_json(json.loads(shards.read("config")))
+    model = config_from_json(json.loads(bytes(shards.read("config"))))
     vocabulary = shards.resident(
-        "tokenizer", "chattts-vocabulary", lambda: Vocabulary.read(shards.read("tokenizer"))
+        "tokenizer", "chattts-vocabulary", lambda: Vocabulary.read(bytes(shards.read("tokenizer")))
     )
     tables = shards.resident(
         ("embed", "config"),

@@ -15,6 +15,7 @@ from tts.engines.chattts.convnext import Convolution, Past
 from tts.engines.chattts.mel_decoder import TOKEN_FRAMES, ConvStack
 from tts.engines.chattts.projection import TorchProjections
 from tts.engines.chattts.quantizer import Quantizer
+from tts.engines.chattts.tensor_file import Buffer
 
 _FLOOR = 1e-5
 """Least magnitude of a mel band, before its logarithm is taken."""
@@ -23,7 +24,7 @@ _FLOOR = 1e-5
 class RecordingEncoder:
     """Samples at 24 kHz to codes, in float32, on the CPU: it runs once a voice."""
 
-    def __init__(self, blob: bytes, config: ModelConfig, threads: int) -> None:
+    def __init__(self, blob: Buffer, config: ModelConfig, threads: int) -> None:
         """Read shard "dvae"; raises VersionUnavailable."""
         tensors = tensors_read(layout.DVAE, blob, layout.dvae_shapes(config))
         cpu = torch.device("cpu")

@@ -13,7 +13,7 @@ import numpy as np
 
 from tts.engine.errors import EngineError, VersionUnavailable
 from tts.engine.request import Profile
-from tts.engines.base import Device, Shards
+from tts.engines.base import Device, ShardBytes, Shards
 from tts.engines.chattts.backend import CacheShape
 from tts.engines.chattts.compute import torch_threads
 from tts.engines.chattts.generation import Generation, Kind, Prompt
@@ -61,7 +61,7 @@ class _Unshared:
     def __init__(self, shards: Shards) -> None:
         self._shards = shards
 
-    def read(self, name: str) -> bytes:
+    def read(self, name: str) -> ShardBytes:
         """See Shards."""
         return self._shards.read(name)
 
@@ -84,7 +84,7 @@ def _speak(shards: Shards, device: Device, settings: ProfileSettings) -> None:
     # Nothing is compared bit for bit, and finding out how to have rows alike takes long.
     parts = parts_load(shards, device, settings, stable=False)
     try:
-        statistics = shards.read("speaker").decode()
+        statistics = str(shards.read("speaker"), "utf-8")
         speaker = SpeakerStatistics.read(statistics, parts.model.gpt.hidden).random(1)
         prompt = parts.vocabulary.code_prompt([_TEXT], speaker=True)
         audio = _generation(

@@ -20,7 +20,7 @@ from tts.engine.errors import VersionUnavailable
 from tts.engines.chattts.layout import Shape, Shapes
 
 Floats = NDArray[np.float32]
-Buffer = bytes | mmap.mmap
+Buffer = bytes | mmap.mmap | memoryview
 
 _LENGTH = 8
 _HEADER_LIMIT = 16 * 1024 * 1024
@@ -149,7 +149,7 @@ def _header(name: str, buffer: Buffer) -> tuple[dict[str, object], int]:
             f" of {len(buffer):,}"
         )
     try:
-        header = json.loads(buffer[_LENGTH:start])
+        header = json.loads(bytes(buffer[_LENGTH:start]))
     except (ValueError, RecursionError) as error:
         raise VersionUnavailable(f"{name}: its header is damaged: {error}") from error
     if not isinstance(header, dict):

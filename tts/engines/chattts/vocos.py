@@ -10,6 +10,7 @@ from tts.engines.chattts.compute import tensors_read
 from tts.engines.chattts.config import VocosConfig
 from tts.engines.chattts.convnext import Block, Convolution, Past, blocks_run
 from tts.engines.chattts.projection import Projections
+from tts.engines.chattts.tensor_file import Buffer
 
 _NORM_EPSILON = 1e-6
 _MOST_MAGNITUDE = 100.0
@@ -26,7 +27,7 @@ class Vocos:
 
     def __init__(
         self,
-        blob: bytes,
+        blob: Buffer,
         config: VocosConfig,
         device: str,
         projections: Projections,

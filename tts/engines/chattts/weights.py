@@ -12,7 +12,7 @@ from tts.engines.chattts.backend import Floats, GptWeights, LayerWeights
 from tts.engines.chattts.checkpoint import canonical
 from tts.engines.chattts.config import GptConfig
 from tts.engines.chattts.layout import G, V
-from tts.engines.chattts.tensor_file import TensorFile
+from tts.engines.chattts.tensor_file import Buffer, TensorFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Embeddings:
         return np.concatenate((inputs, self.codes(sample.T)))
 
 
-def gpt_weights(config: GptConfig, gpt: bytes, embed: bytes) -> GptWeights:
+def gpt_weights(config: GptConfig, gpt: Buffer, embed: Buffer) -> GptWeights:
     """The decoder from the bytes of gpt/model.safetensors and Embed.safetensors.
 
     Everything is copied, because most of it is fused: afterwards the bytes can go.
@@ -70,20 +70,20 @@ def gpt_weights(config: GptConfig, gpt: bytes, embed: bytes) -> GptWeights:
     )
 
 
-def embeddings(config: GptConfig, embed: bytes) -> Embeddings:
+def embeddings(config: GptConfig, embed: Buffer) -> Embeddings:
     """The embeddings from the bytes of Embed.safetensors, copied; raises VersionUnavailable."""
     file = _file(layout.EMBED, embed, layout.embed_shapes(config))
     books = [file.floats(f"emb_code.{book}.weight") for book in range(config.codebooks)]
     return Embeddings(np.array(file.floats("emb_text.weight")), np.stack(books))
 
 
-def text_head(config: GptConfig, embed: bytes) -> Floats:
+def text_head(config: GptConfig, embed: Buffer) -> Floats:
     """The head (text tokens, h) that refinement needs; raises VersionUnavailable."""
     file = _file(layout.EMBED, embed, layout.embed_shapes(config))
     return _folded(file, "head_text")
 
 
-def _file(name: str, content: bytes, shapes: layout.Shapes) -> TensorFile:
+def _file(name: str, content: Buffer, shapes: layout.Shapes) -> TensorFile:
     file = canonical(TensorFile.read(name, content))
     file.check(shapes)
     return file

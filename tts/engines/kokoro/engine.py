@@ -80,16 +80,16 @@ class KokoroEngine:
         self._profile = profile
         self._models = Models(
             vocabulary=shards.resident(
-                "vocab", "kokoro-vocabulary", lambda: Vocabulary(shards.read("vocab"))
+                "vocab", "kokoro-vocabulary", lambda: Vocabulary(bytes(shards.read("vocab")))
             ),
             packs=shards.resident(
-                "voices", "kokoro-packs-float32", lambda: StylePacks(shards.read("voices"))
+                "voices", "kokoro-packs-float32", lambda: StylePacks(bytes(shards.read("voices")))
             ),
             full=lambda: shards.resident(
-                "full", "onnx-cpu", lambda: FullModel(shards.read("full"))
+                "full", "onnx-cpu", lambda: FullModel(bytes(shards.read("full")))
             ),
             distilled=shards.resident(
-                "distilled", "onnx-cpu", lambda: DistilledModel(shards.read("distilled"))
+                "distilled", "onnx-cpu", lambda: DistilledModel(bytes(shards.read("distilled")))
             )
             if profile is Profile.REALTIME
             else None,

@@ -93,7 +93,7 @@ class ToneEngine:
     ) -> None:
         """Read the shard "config"; every profile sounds the same."""
         del profile, numbers
-        self._config = config = parse(shards.read("config"))
+        self._config = config = parse(bytes(shards.read("config")))
         if self._given_spend is None:
             self._spend = burn if config.busy else time.sleep
         kind = EngineKind(config.mode)

@@ -26,7 +26,7 @@ class Watched(LocalShards):
         self.used: dict[str, set[str]] = {}
         self._building: list[str] = []
 
-    def read(self, name: str) -> bytes:
+    def read(self, name: str) -> memoryview:
         if self._building:
             self.used[self._building[-1]].add(name)
         return super().read(name)

@@ -36,7 +36,7 @@ class DecodeStep:
     def __init__(self, shards: Shards, profile: Profile, device: Device, rows: int) -> None:
         """Load; raises VersionUnavailable, MemoryError."""
         self.precision = profile_settings(profile, device).precision
-        self.config = config_from_json(json.loads(shards.read("config"))).gpt
+        self.config = config_from_json(json.loads(bytes(shards.read("config")))).gpt
         cache = CacheShape(rows, POSITIONS)
         self._backend = backend_create(shards, self.config, cache, self.precision, device)
         random = np.random.default_rng(_SEED)

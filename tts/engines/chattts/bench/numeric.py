@@ -48,7 +48,7 @@ class NumericErrors:
     def __init__(self, shards: Shards, tokens: int, threads: int) -> None:
         """Compute the reference; raises VersionUnavailable, MemoryError."""
         self._shards, self._threads = shards, threads
-        self._model = model = config_from_json(json.loads(shards.read("config")))
+        self._model = model = config_from_json(json.loads(bytes(shards.read("config"))))
         self._inputs = _inputs(shards, model, tokens)
         self._cache = CacheShape(1, len(self._inputs))
         weights = gpt_weights(model.gpt, shards.read("gpt"), shards.read("embed"))
