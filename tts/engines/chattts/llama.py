@@ -93,10 +93,14 @@ class Llama:
         return self._heads(hidden, self._buffers[-1][: hidden.shape[0]])
 
     def _rms(self, x: Tensor, weight: Tensor) -> Tensor:
+        """The norm; of a row whose squares overflow nothing is a number, rather than all zero."""
         if x.device.type == "cuda":  # one kernel instead of six
-            return torch.nn.functional.rms_norm(x, weight.shape, weight, self.config.norm_epsilon)
+            normed = torch.nn.functional.rms_norm(x, weight.shape, weight, self.config.norm_epsilon)
+            # Nothing makes a row quiet again, so that the last norm is enough to tell.
+            return normed if weight is not self._norm else normed + _overflow(x)
         mean = (x * x).mean(-1, keepdim=True)
-        return weight * (x * torch.rsqrt(mean + self.config.norm_epsilon))
+        factor = torch.rsqrt(mean + self.config.norm_epsilon) + (mean - mean)
+        return weight * (x * factor)
 
     def _gate(self, gate_up: Tensor, out: Tensor) -> None:
         """SiLU(gate) * up, in calls too small to be shared among threads.
@@ -109,6 +113,12 @@ class Llama:
             block = slice(start, start + self._silu_rows)
             gate, up = gate_up[block, :wide], gate_up[block, wide:]
             torch.mul(torch.nn.functional.silu(gate), up, out=out[block])
+
+
+def _overflow(x: Tensor) -> Tensor:
+    """0 for every row (m, 1) of x (m, h) whose sum of squares is a number, else none."""
+    norm: Tensor = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+    return norm - norm
 
 
 def _unshared_rows(width: int) -> int:

@@ -18,6 +18,7 @@ from tests.tts.engines.chattts.row_independence import (
     sequence_compute,
     transformers_check,
 )
+from tests.tts.engines.chattts.row_overflow import SPOILS, Spoil, overflow_check, weights_loud
 from tts.engines.chattts.backend import CacheShape, Precision
 from tts.engines.chattts.torch_backend import ROW_BY_ROW, TorchBackend
 
@@ -133,3 +134,13 @@ def test_inputs_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
 def test_a_slot_longer_than_the_model_is_refused() -> None:
     with pytest.raises(ValueError, match="a slot of 129 positions, the model has 128"):
         TorchBackend(weights_random(), TINY, CacheShape(1, 129))
+
+
+@pytest.mark.parametrize("precision", Precision)
+@pytest.mark.parametrize("spoil", SPOILS)
+def test_an_overflow_is_its_own_row_s_alone(spoil: Spoil, precision: Precision) -> None:
+    backend = TorchBackend(
+        weights_loud(), TINY, CacheShape(SLOTS, POSITIONS), precision=precision, max_rows=32
+    )
+    overflow_check(backend, spoil)
+    backend.close()
