@@ -1,7 +1,10 @@
 """Importing ChatTTS: from a folder or the hub, with random voices, and into the routes."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -9,6 +12,7 @@ from django.db import transaction
 
 from models_registry.batching import Batching
 from models_registry.errors import RegistryError
+from models_registry.manifest import Manifest
 from models_registry.models import ModelVersion
 from models_registry.selectors import manifest_readable, routes_of_version
 from models_registry.services import route_set
@@ -23,11 +27,14 @@ from tts.services.registering import (
     route_ensure,
     version_import,
 )
+from tts.services.storing import Progress, no_progress
 from tts.voice_catalogue import chattts_voices
 
 if TYPE_CHECKING:
     from tts.engines.chattts.manifest import ChatTtsManifest
 
+WORK_FOLDER = "imports"
+"""Of the state folder: what imports write before it is in the store."""
 ROUTED = ("tts-1", "tts-1-hd")
 ACTOR = "CHATTTS"
 """Who set a route, in its history."""
@@ -37,7 +44,11 @@ BATCHING = Batching(max_slots=64, max_batch=64, max_wait_ms=0)
 
 
 def chattts_import(
-    place: str, version: str | None = None, *, use_decoder: bool = True
+    place: str,
+    version: str | None = None,
+    *,
+    use_decoder: bool = True,
+    progress: Progress = no_progress,
 ) -> ImportedVersion:
     """Import the checkpoint in the folder `place`, or of the hub (`owner/name[@revision]`).
 
@@ -62,25 +73,47 @@ def chattts_import(
         if hub is not None:
             folder = hub_download(hub, settings.VAR_DIR / "models", use_decoder=use_decoder)
         found = chattts_manifest(folder, version, use_decoder=use_decoder)
-        if version is None:
-            found = replace(found, version=_label_of(found) or found.version)
+        if hub is not None:
+            found = replace(found, source=f"{found.source} (from the hub's {hub})")
+        with _sharded(found, version) as manifest:
+            imported = version_import(manifest, chattts_voices(), BATCHING, smoke_speak, progress)
     except EngineError as error:
         raise ModelImportFailed(error.message) from error
-    if hub is not None:
-        found = replace(found, source=f"{found.source} (from the hub's {hub})")
-    manifest = manifest_read(found.to_json())
-    imported = version_import(manifest, chattts_voices(), BATCHING, smoke_speak)
+    except OSError as error:
+        raise ModelImportFailed(f"{place} cannot be imported: {error}") from error
     unverified_mark(imported.key)
     return imported
 
 
-def _label_of(found: "ChatTtsManifest") -> str | None:
-    """What the same bytes are called here already."""
+@contextmanager
+def _sharded(found: "ChatTtsManifest", label: str | None) -> Iterator[Manifest]:
+    """The manifest to register: what these files are here already, or by groups of layers anew.
+
+    The files of the groups are there as long as the block lasts.
+    """
+    known = _known(found, label)
+    if known is not None and known.config.get("files") == dict(found.files):
+        yield known
+    elif known is not None:
+        # Registered before versions were split: it stays as it is.
+        yield manifest_read({**found.to_json(), "version": known.version})
+    else:
+        work = settings.VAR_DIR / WORK_FOLDER
+        work.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=work, prefix="chattts-") as folder:
+            yield manifest_read(found.grouped(Path(folder)).to_json())
+
+
+def _known(found: "ChatTtsManifest", label: str | None) -> Manifest | None:
+    """The manifest of the same files that is registered already, under that label if one is."""
     digests = [shard.sha256 for shard in found.shards]
     for version in ModelVersion.objects.filter(model__name="chattts").order_by("pk"):
         manifest = manifest_readable(version)
-        if manifest and [shard.sha256 for shard in manifest.shards] == digests:
-            return version.label
+        if manifest is None or label not in (None, version.label):
+            continue
+        same = [shard.sha256 for shard in manifest.shards] == digests
+        if same or manifest.config.get("files") == dict(found.files):
+            return manifest
     return None
 
 

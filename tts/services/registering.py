@@ -19,11 +19,13 @@ from models_registry.services import (
     version_transition,
 )
 from models_registry.states import VersionState
+from models_registry.storage import shard_store
 from tenants.errors import NotFound
 from tenants.selectors import tier_find
 from tts.engine.errors import EngineError
 from tts.engines.shards import LocalShards
 from tts.errors import ModelImportFailed, VoiceInvalid
+from tts.services.storing import Progress, manifest_stored, no_progress
 from tts.services.voices import voices_sync
 from tts.voice_catalogue import VoiceSeed
 
@@ -59,12 +61,18 @@ def version_import(
     voices: Sequence[VoiceSeed],
     batching: Batching,
     trial: Callable[[LocalShards], None] | None = None,
+    progress: Progress = no_progress,
 ) -> ImportedVersion:
-    """Verify, register under the engine's name, and have the voices; all of it or nothing.
+    """Store, verify and register a version, and have its voices; all of it or nothing.
 
     Bytes that are not ready already must pass the engine's own `trial`, which raises EngineError.
-    Raises ModelImportFailed, also where the version's name has other bytes already.
+    What is stored before a failure stays for the next try, and is no version's. Raises
+    ModelImportFailed, also where the version's name has other bytes already.
     """
+    try:
+        manifest = manifest_stored(manifest, progress)
+    except RegistryError as error:
+        raise ModelImportFailed(error.message) from error
     key = f"{manifest.engine}@{manifest.version}"
     found = ModelVersion.objects.filter(key=key).first()
     settled = found is not None and found.state not in (VersionState.DRAFT, VersionState.VERIFIED)
@@ -95,7 +103,7 @@ def _registered(manifest: Manifest, batching: Batching) -> ModelVersion:
 
 def _verify(manifest: Manifest, trial: Callable[[LocalShards], None] | None) -> None:
     """Compare every shard with the manifest, then try them; raises ModelImportFailed."""
-    shards = LocalShards.of(manifest)
+    shards = LocalShards.of(manifest, shard_store().local)
     try:
         for shard in manifest.shards:
             shards.read(shard.name)

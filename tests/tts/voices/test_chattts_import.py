@@ -10,18 +10,27 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
+from models_registry.batching import Batching
 from models_registry.models import ModelVersion, Route
 from models_registry.selectors import route_weights, version_spec_sync
-from models_registry.services import route_delete, route_set
+from models_registry.services import (
+    route_delete,
+    route_set,
+    speech_model_create,
+    version_register,
+)
+from models_registry.storage import shard_store
 from tests.tts.engines.chattts.damaged import Tensors, copied, rewrite
 from tts.engine.errors import VersionUnavailable
 from tts.engines.chattts.checkpoint import FILES
+from tts.engines.chattts.manifest import chattts_manifest
 from tts.engines.chattts.random_checkpoint import RandomCheckpoint, Size
 from tts.engines.chattts.voice import Seed, material_unpack
 from tts.engines.shards import LocalShards
 from tts.errors import ModelImportFailed
 from tts.models import Voice, VoiceOrigin
 from tts.services import chattts_import, chattts_speak, tone_import
+from tts.services.registering import manifest_read
 from tts.voice_catalogue import OPENAI_NAMES
 
 pytestmark = pytest.mark.django_db
@@ -149,18 +158,60 @@ def test_damaged_checkpoint_changes_nothing(
     assert not Route.objects.exists()
 
 
-def test_bytes_that_changed_since_the_import_are_not_loaded(tiny: Path, tmp_path: Path) -> None:
+def test_a_checkpoint_that_changes_after_its_import_is_another(tiny: Path, tmp_path: Path) -> None:
     asset = copied(tiny, tmp_path / "c")
     chattts_import(str(tmp_path / "c"), "1")
     path = asset / "Decoder.safetensors"
-    content = bytearray(path.read_bytes())
+    original = path.read_bytes()
+    content = bytearray(original)
     content[-3] ^= 1
     path.write_bytes(content)
-    shards = LocalShards.of(version_spec_sync("chattts@1").manifest)
-    with pytest.raises(VersionUnavailable, match="shard 'decoder' has sha256"):
-        shards.read("decoder")
+    shards = LocalShards.of(version_spec_sync("chattts@1").manifest, shard_store().local)
+    assert bytes(shards.read("decoder")) == original
     with pytest.raises(ModelImportFailed, match="registered with other contents"):
         chattts_import(str(tmp_path / "c"), "1")
+
+
+def test_a_stored_shard_whose_bytes_changed_is_not_loaded(tiny: Path) -> None:
+    chattts_import(str(tiny), "1")
+    manifest = version_spec_sync("chattts@1").manifest
+    (decoder,) = (shard for shard in manifest.shards if shard.name == "decoder")
+    path = shard_store().local(decoder.sha256)
+    original = path.read_bytes()
+    path.chmod(0o600)
+    try:
+        path.write_bytes(original[:-1] + bytes([original[-1] ^ 1]))
+        shards = LocalShards.of(manifest, shard_store().local)
+        with pytest.raises(VersionUnavailable, match="shard 'decoder' of chattts@1 has sha256"):
+            shards.read("decoder")
+        # An import of the same files mends it.
+        chattts_import(str(tiny), "2")
+        assert bytes(shards.read("decoder")) == original
+    finally:
+        shard_store().delete(decoder.sha256)
+
+
+def test_the_decoder_is_stored_by_groups_of_layers(tiny: Path) -> None:
+    chattts_import(str(tiny), "1")
+    shards = version_spec_sync("chattts@1").manifest.shards
+    assert [shard.name for shard in shards if shard.name.startswith("gpt")] == ["gpt-00-01"]
+    assert not list((settings.VAR_DIR / "imports").glob("chattts-*"))
+
+
+def test_a_version_from_before_the_groups_stays_as_it_is(tiny: Path) -> None:
+    old = manifest_read(chattts_manifest(tiny, "old").to_json())
+    model = speech_model_create(name="chattts", engine="chattts")
+    version_register(model=model, manifest=old, batching=Batching())
+
+    imported = chattts_import(str(tiny))
+
+    assert (imported.key, imported.is_new) == ("chattts@old", False)
+    shards = version_spec_sync("chattts@old").manifest.shards
+    assert [shard.sha256 for shard in shards] == [shard.sha256 for shard in old.shards]
+    assert {source.split(":")[0] for shard in shards for source in shard.sources} == {
+        "inline",
+        "store",
+    }
 
 
 @pytest.mark.parametrize("place", ["/nowhere/at all", "nowhere", "a/b/c", "owner/na me"])

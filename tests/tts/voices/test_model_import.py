@@ -1,6 +1,7 @@
 """Models are imported from verified bytes, with voices, and again without harm."""
 
 import json
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -9,16 +10,25 @@ from asgiref.sync import async_to_sync
 from django.core.management import CommandError, call_command
 
 from coordination.epoch import ConfigCache
+from models_registry.batching import Batching
 from models_registry.models import ModelVersion, Route, RouteEvent
 from models_registry.selectors import models_listed, route, route_weights, version_spec_sync
-from models_registry.services import route_create, route_delete, route_set
+from models_registry.services import (
+    route_create,
+    route_delete,
+    route_set,
+    speech_model_create,
+    version_register,
+)
+from models_registry.storage import shard_store
 from tests.requirement import missing
 from tts.engines.kokoro import manifest as kokoro
-from tts.engines.shards import ShardSpec
+from tts.engines.shards import LocalShards, ShardSpec
 from tts.errors import ModelImportFailed
 from tts.models import Voice
 from tts.selectors import voice_resolve
 from tts.services import kokoro_import, model_import_bundled, tone_import
+from tts.services.registering import manifest_read
 from tts.voice_catalogue import OPENAI_NAMES
 
 REASON = "the bundled voices need hibari-tts, which is not installed"
@@ -76,7 +86,7 @@ def test_wrong_bytes_are_not_registered(monkeypatch: pytest.MonkeyPatch) -> None
         "bundled_manifest",
         lambda: kokoro.KokoroManifest("1.0", (wrong,), found.speakers, found.source),
     )
-    with pytest.raises(ModelImportFailed, match="shard 'vocab' has sha256"):
+    with pytest.raises(ModelImportFailed, match=r"shard 'vocab' of kokoro@1\.0 has sha256"):
         kokoro_import()
     assert not ModelVersion.objects.exists()
     assert not Voice.objects.exists()
@@ -202,7 +212,7 @@ def test_command_explains_wrong_arguments(arguments: list[str], message: str) ->
 
 
 @pytest.mark.usefixtures("db")
-def test_files_that_moved_are_found_again(tmp_path: Path) -> None:
+def test_imported_files_are_in_the_store_and_no_longer_needed(tmp_path: Path) -> None:
     name = "kokoro-v1.0.onnx"
     assets = Path(kokoro.__file__).parent / "assets"
     for folder in (tmp_path / "old", tmp_path / "new"):
@@ -212,7 +222,30 @@ def test_files_that_moved_are_found_again(tmp_path: Path) -> None:
     if find_spec("hibari") is None:
         missing("hibari-tts, whose distilled voice goes with the official files")
     kokoro_import(tmp_path / "old")
+    shutil.rmtree(tmp_path / "old")
     assert kokoro_import(tmp_path / "new").is_new is False
+    shutil.rmtree(tmp_path / "new")
+    manifest = version_spec_sync("kokoro@1.0-official").manifest
+    full = next(shard for shard in manifest.shards if shard.name == "full")
+    assert full.sources == (f"store:{full.sha256}",)
+    content = LocalShards.of(manifest, shard_store().local).read("full")
+    assert bytes(content) == b"not a real model, and nobody loads it here"
+
+
+@pytest.mark.usefixtures("db")
+def test_versions_from_before_the_store_are_taken_into_it(tmp_path: Path) -> None:
+    assets = Path(kokoro.__file__).parent / "assets"
+    (tmp_path / "kokoro-v1.0.onnx").write_bytes(b"not a real model either")
+    (tmp_path / "voices-v1.0.npz").write_bytes((assets / "voices.npz").read_bytes())
+    if find_spec("hibari") is None:
+        missing("hibari-tts, whose distilled voice goes with the official files")
+    found = kokoro.official_manifest(tmp_path)
+    old = manifest_read(found.to_json())
+    model = speech_model_create(name="kokoro", engine="kokoro")
+    version_register(model=model, manifest=old, batching=Batching())
+
+    assert not kokoro_import(tmp_path).is_new
+
     shards = version_spec_sync("kokoro@1.0-official").manifest.shards
-    full = next(shard for shard in shards if shard.name == "full")
-    assert full.sources == (f"file:{tmp_path / 'new' / name}",)
+    assert [shard.sha256 for shard in shards] == [shard.sha256 for shard in old.shards]
+    assert sum(source.startswith("store:") for shard in shards for source in shard.sources) == 2

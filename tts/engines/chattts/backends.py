@@ -1,6 +1,8 @@
 """Which backend computes the decoder on a machine."""
 
 import logging
+from collections.abc import Callable
+from functools import partial
 
 import torch
 
@@ -14,10 +16,16 @@ from tts.engines.chattts.device_memory import (
     cache_fitting,
     memory_free,
 )
+from tts.engines.chattts.gpt_shards import (
+    GptShard,
+    gpt_read,
+    gpt_shards,
+    layers_read,
+    output_read,
+)
 from tts.engines.chattts.native.backend import NativeBackend
-from tts.engines.chattts.native.packed import PackedWeights
+from tts.engines.chattts.native.packed import PackedPart, PackedWeights
 from tts.engines.chattts.torch_backend import TorchBackend
-from tts.engines.chattts.weights import gpt_weights
 from tts.engines.devices import device_find
 
 logger = logging.getLogger(__name__)
@@ -42,20 +50,15 @@ def backend_create(
     """
     place = device_find(device.name)
     if place.type == "cuda":
-        backend = _cuda(_weights(shards, config), config, cache, precision, place)
+        backend = _cuda(gpt_read(shards, config), config, cache, precision, place)
         shards.account("weights", backend.memory.total - backend.memory.cache)
         return backend
     reason = NativeBackend.available(precision)
     if reason is None:
-        packed = shards.resident(
-            ("gpt", "embed", "config"),
-            f"chattts-native-{precision}",
-            lambda: PackedWeights.of(_weights(shards, config), config, precision),
-            lambda packed: packed.bytes,
-        )
+        packed = PackedWeights(_parts(shards, config, precision))
         return NativeBackend(packed, config, cache, precision, device.threads)
     logger.warning("ChatTTS computes with torch, several times slower: %s", reason)
-    weights = _weights(shards, config)
+    weights = gpt_read(shards, config)
     shards.account("weights", weights.bytes)
     return TorchBackend(
         weights,
@@ -67,8 +70,32 @@ def backend_create(
     )
 
 
-def _weights(shards: Shards, config: GptConfig) -> GptWeights:
-    return gpt_weights(config, shards.read("gpt"), shards.read("embed"))
+def _parts(shards: Shards, config: GptConfig, precision: Precision) -> list[PackedPart]:
+    """The decoder packed for our C++, a part for each shard: versions share those they share."""
+
+    def layers(shard: GptShard) -> PackedPart:
+        return PackedPart(
+            config,
+            precision,
+            first=shard.layers.start,
+            layers=layers_read(shards, config, shard),
+        )
+
+    def part(names: tuple[str, ...], transform: str, build: Callable[[], PackedPart]) -> PackedPart:
+        return shards.resident(names, transform, build, lambda packed: packed.bytes)
+
+    way = f"chattts-native-{precision}"
+    found = [
+        part((shard.name, "config"), f"{way}-{shard.layers.start}", partial(layers, shard))
+        for shard in gpt_shards(config)
+    ]
+    last = gpt_shards(config)[-1].name
+    output = part(
+        ("embed", last, "config"),
+        f"{way}-output",
+        lambda: PackedPart(config, precision, output=output_read(shards, config)),
+    )
+    return [*found, output]
 
 
 def _cuda(

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class GptConfig:
-    """The LLaMA that turns text into audio tokens. All heads attend for themselves (no GQA)."""
+    """The LLaMA that turns text into audio tokens. All heads attend for themselves (no GQA).
+
+    `groups` are the numbers of layers that lie in a shard each, in order; none: all in one.
+    """
 
     layers: int = 20
     hidden: int = 768
@@ -17,6 +20,7 @@ class GptConfig:
     text_tokens: int = 21_178
     audio_tokens: int = 626
     codebooks: int = 4
+    groups: tuple[int, ...] = ()
 
     @property
     def head_size(self) -> int:

@@ -27,8 +27,11 @@ EPSILON_BELOW = 1.0
 def config_to_json(config: ModelConfig) -> JsonObject:
     """Plain JSON values; `config_from_json` gives the same configuration back."""
     # By way of text, which makes lists of tuples.
-    values: JsonObject = msgspec.json.decode(msgspec.json.encode(config))
-    return values
+    values: dict[str, dict[str, object]] = msgspec.json.decode(msgspec.json.encode(config))
+    if not config.gpt.groups:
+        # Versions from before there were groups keep their bytes.
+        del values["gpt"]["groups"]
+    return dict(values)
 
 
 def config_from_json(value: object) -> ModelConfig:
@@ -61,6 +64,8 @@ def config_check(config: ModelConfig) -> None:
 
 def _check_gpt(gpt: GptConfig) -> None:
     _expect("gpt.audio_tokens", gpt.audio_tokens, EOS + 1)
+    if gpt.groups:
+        _expect("gpt.groups", sum(gpt.groups), gpt.layers)
     _check_head(gpt)
     outputs = gpt.codebooks * gpt.audio_tokens
     for name, size, least, most in (

@@ -58,9 +58,14 @@ def embed_shapes(gpt: GptConfig) -> Shapes:
 
 def gpt_shapes(gpt: GptConfig) -> Shapes:
     """gpt/model.safetensors: the layers and the last norm, without `embed_tokens`."""
+    return layer_shapes(gpt, range(gpt.layers))
+
+
+def layer_shapes(gpt: GptConfig, layers: range) -> Shapes:
+    """Some of the layers, and the last norm where the last of them is the model's."""
     square, wide = (gpt.hidden, gpt.hidden), (gpt.intermediate, gpt.hidden)
-    shapes: Shapes = {"norm.weight": (gpt.hidden,)}
-    for index in range(gpt.layers):
+    shapes: Shapes = {"norm.weight": (gpt.hidden,)} if layers.stop == gpt.layers else {}
+    for index in layers:
         layer = f"layers.{index}"
         shapes[f"{layer}.input_layernorm.weight"] = (gpt.hidden,)
         for name in ("q_proj", "k_proj", "v_proj", "o_proj"):

@@ -5,7 +5,7 @@ import hashlib
 import importlib.util
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tts.engine.errors import VersionUnavailable
@@ -13,9 +13,10 @@ from tts.engines.chattts import ENGINE, SAMPLE_RATE, layout
 from tts.engines.chattts.checkpoint import Checkpoint
 from tts.engines.chattts.config import GptConfig, ModelConfig
 from tts.engines.chattts.config_json import config_to_json
+from tts.engines.chattts.gpt_shards import WHOLE, gpt_split, grouped
 from tts.engines.chattts.speaker import SpeakerStatistics
 from tts.engines.chattts.tokens import Vocabulary
-from tts.engines.shards import ShardSpec
+from tts.engines.shards import ShardSpec, source_path
 
 JsonObject = dict[str, object]
 
@@ -58,7 +59,8 @@ class ChatTtsManifest:
     """A version of ChatTTS: its shards, in loading order, and what they add up to.
 
     The shard "config" is `model` as JSON and "speaker" the text of the statistics of
-    speakers: an engine sees shards alone.
+    speakers: an engine sees shards alone. `files` are the sha256 of the checkpoint's files and
+    of those statistics, by name: equal ones make the same version, however it is sharded.
     """
 
     version: str
@@ -66,6 +68,35 @@ class ChatTtsManifest:
     model: ModelConfig
     source: str
     licence: str = LICENCE
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    def grouped(self, folder: Path) -> "ChatTtsManifest":
+        """The same version with its decoder in groups of layers, which are written to `folder`.
+
+        Raises VersionUnavailable, OSError.
+        """
+        model = replace(self.model, gpt=grouped(self.model.gpt))
+        (whole,) = (shard for shard in self.shards if shard.name == WHOLE)
+        source = source_path(whole.sources[0])
+        if source is None:
+            raise VersionUnavailable(f"shard {WHOLE!r} is no file")
+        parts = [
+            replace(
+                whole,
+                name=name,
+                sources=(f"file:{path}",),
+                bytes=path.stat().st_size,
+                sha256=_sha256(path),
+            )
+            for name, path in gpt_split(source, model.gpt, folder).items()
+        ]
+        shards: list[ShardSpec] = []
+        for shard in self.shards:
+            if shard.name == "config":
+                shards.append(_inline("config", _config_text(model)))
+            else:
+                shards.extend(parts if shard is whole else [shard])
+        return replace(self, model=model, shards=tuple(shards))
 
     def to_json(self) -> JsonObject:
         """As the registry's manifest reads it."""
@@ -78,7 +109,7 @@ class ChatTtsManifest:
             "licence": self.licence,
             "source": self.source,
             "commercial_use": False,
-            "config": {"model": config_to_json(self.model)},
+            "config": {"model": config_to_json(self.model), **self._identity()},
             "shards": [
                 {
                     "name": shard.name,
@@ -91,6 +122,10 @@ class ChatTtsManifest:
                 for shard in self.shards
             ],
         }
+
+    def _identity(self) -> JsonObject:
+        # Where the files are shards themselves, they tell by their own sha256.
+        return {"files": dict(self.files)} if self.model.gpt.groups else {}
 
 
 def is_random(source: str) -> bool:
@@ -125,6 +160,7 @@ def chattts_manifest(
         version=version or label,
         shards=shards,
         model=model,
+        files={**hashes, "speaker": hashlib.sha256(speakers.statistics.encode()).hexdigest()},
         source=(speakers.source or _source(hashes)) + ("" if use_decoder else BY_DVAE),
         licence="" if speakers.source else LICENCE,
     )
@@ -151,7 +187,7 @@ def _shard_specs(
     """The inline shards, then the checkpoint's files."""
     asset = checkpoint.asset
     return (
-        _inline("config", json.dumps(config_to_json(checkpoint.config), sort_keys=True)),
+        _inline("config", _config_text(checkpoint.config)),
         _inline("speaker", statistics),
         *(
             ShardSpec(
@@ -215,6 +251,10 @@ def _source(hashes: dict[str, str]) -> str:
         return RELEASE_SOURCE
     same = sum(RELEASE_HASHES[name] == found for name, found in hashes.items())
     return f"a ChatTTS checkpoint; {same} of its files are those of the original release"
+
+
+def _config_text(model: ModelConfig) -> str:
+    return json.dumps(config_to_json(model), sort_keys=True)
 
 
 def _inline(name: str, text: str) -> ShardSpec:

@@ -96,6 +96,13 @@ class TensorFile:
         values: Floats = stored.astype(np.float32, copy=False).reshape(entry.shape)
         return values
 
+    def stored(self, tensor: str) -> tuple[str, Shape, memoryview]:
+        """One tensor's type, shape and bytes, as they are in the file."""
+        entry = self._entries[tensor]
+        size = math.prod(entry.shape) * _TYPES[entry.dtype].itemsize
+        view = memoryview(self._buffer)[entry.start : entry.start + size]
+        return entry.dtype, entry.shape, view
+
     def check(self, expected: Shapes) -> None:
         """Raise VersionUnavailable unless names and shapes are those expected."""
         for tensor, shape in expected.items():

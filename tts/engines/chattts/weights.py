@@ -59,15 +59,25 @@ def gpt_weights(config: GptConfig, gpt: Buffer, embed: Buffer) -> GptWeights:
     Everything is copied, because most of it is fused: afterwards the bytes can go.
     Raises VersionUnavailable naming the tensor that is missing or has another shape.
     """
-    file = _file(layout.GPT, gpt, layout.gpt_shapes(config))
+    layers = range(config.layers)
+    norm, heads = output_weights(config, gpt, embed, layers)
+    return GptWeights(layer_weights(config, gpt, layers), norm, heads)
+
+
+def layer_weights(config: GptConfig, content: Buffer, layers: range) -> tuple[LayerWeights, ...]:
+    """The layers of a shard that has exactly these, copied; raises VersionUnavailable."""
+    file = _file(layout.GPT, content, layout.layer_shapes(config, layers))
+    return tuple(_layer(file, f"layers.{index}") for index in layers)
+
+
+def output_weights(
+    config: GptConfig, content: Buffer, embed: Buffer, layers: range
+) -> tuple[Floats, Floats]:
+    """The last norm (h,), from the shard of the last `layers`, and the heads of audio tokens."""
+    file = _file(layout.GPT, content, layout.layer_shapes(config, layers))
     heads = _file(layout.EMBED, embed, layout.embed_shapes(config))
-    return GptWeights(
-        layers=tuple(_layer(file, f"layers.{index}") for index in range(config.layers)),
-        norm=np.array(file.floats("norm.weight")),
-        heads=np.concatenate(
-            [_folded(heads, f"head_code.{book}") for book in range(config.codebooks)]
-        ),
-    )
+    books = [_folded(heads, f"head_code.{book}") for book in range(config.codebooks)]
+    return np.array(file.floats("norm.weight")), np.concatenate(books)
 
 
 def embeddings(config: GptConfig, embed: Buffer) -> Embeddings:

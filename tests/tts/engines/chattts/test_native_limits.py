@@ -8,8 +8,9 @@ import pytest
 from tests.tts.engines.chattts.native_reference import TINY, native_require, weights_random
 from tts.engines.chattts import config_json
 from tts.engines.chattts.backend import Precision
-from tts.engines.chattts.native.backend import PackedWeights
-from tts.engines.chattts.native.binding import InstructionSet, Shape, library
+from tts.engines.chattts.native.binding import library
+from tts.engines.chattts.native.declarations import InstructionSet, Shape
+from tts.engines.chattts.native.packed import PackedWeights
 
 RANGES = {
     "layers": (1, config_json.LAYERS_MOST),
@@ -28,7 +29,11 @@ def refusal(**changes: float) -> str:
         "norm_epsilon": 1e-6, "rope_theta": 10_000.0,
     }  # fmt: skip
     shape = Shape(**{**good, **changes})
-    return refused(lambda: library().weights_create(shape, Precision.FP32, InstructionSet.BEST))
+    return refused(
+        lambda: library().weights_create(
+            shape, Precision.FP32, InstructionSet.BEST, range(1), output=True
+        )
+    )
 
 
 def refused(create: Callable[[], int]) -> str:
@@ -62,6 +67,6 @@ def test_epsilon_and_theta_have_the_library_s_bounds() -> None:
 
 def test_positions_have_the_library_s_range() -> None:
     native_require(Precision.FP32)
-    packed = PackedWeights(weights_random(), TINY, Precision.FP32, InstructionSet.BEST)
+    packed = PackedWeights.of(weights_random(), TINY, Precision.FP32)
     said = refused(lambda: library().decoder_create(packed.handle, Precision.FP32, 1, 0, 1))
     assert numbers(said) == [1, config_json.POSITIONS_MOST]

@@ -11,10 +11,11 @@ from tts.engines.chattts.backend import CacheShape, Floats, GptBackend, Precisio
 from tts.engines.chattts.backends import backend_create
 from tts.engines.chattts.config import ModelConfig
 from tts.engines.chattts.config_json import config_from_json
+from tts.engines.chattts.gpt_shards import gpt_read
 from tts.engines.chattts.profile import PROFILES
 from tts.engines.chattts.torch_backend import TorchBackend
 from tts.engines.chattts.vocoder import Vocoder
-from tts.engines.chattts.weights import embeddings, gpt_weights
+from tts.engines.chattts.weights import embeddings
 
 _PROMPT = 32
 """Text tokens before the audio tokens."""
@@ -51,7 +52,7 @@ class NumericErrors:
         self._model = model = config_from_json(json.loads(bytes(shards.read("config"))))
         self._inputs = _inputs(shards, model, tokens)
         self._cache = CacheShape(1, len(self._inputs))
-        weights = gpt_weights(model.gpt, shards.read("gpt"), shards.read("embed"))
+        weights = gpt_read(shards, model.gpt)
         plain = TorchBackend(weights, model.gpt, self._cache, threads=threads, stable=False)
         self._hidden, self._logits = self._computed(plain)
         self._audio = self._spoken(self._hidden, Precision.FP32)
