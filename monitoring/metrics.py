@@ -54,6 +54,29 @@ STEP = Histogram(
 )
 WAITING = Gauge("voicehost_waiting_requests", "Requests that wait in a worker.")
 ACTIVE = Gauge("voicehost_active_requests", "Requests being spoken by a worker.")
+SHARD_LIMIT = Gauge("voicehost_shard_limit_bytes", "What a worker's shards may take of its device.")
+SHARD_ACCOUNTED = Gauge(
+    "voicehost_shard_accounted_bytes", "What is built from shards, and reserved for loads."
+)
+SHARD_RESERVED = Gauge("voicehost_shard_reserved_bytes", "What is reserved for loads.")
+SHARD_DEVICE = Gauge(
+    "voicehost_shard_device_bytes", "What the device reports in use beyond the worker's start."
+)
+SHARD_RESIDENTS = Gauge("voicehost_shard_residents", "Objects built from shards that are held.")
+SHARD_EVENTS = Counter(
+    "voicehost_shard_events_total",
+    "Objects that were found built (hit), built (load, failed_load), given up (unload), or"
+    " refused for want of memory.",
+    ("event",),
+)
+SHARD_BYTES = Counter(
+    "voicehost_shard_bytes_total",
+    "Bytes loaded and unloaded as accounted, and freed as the device reports.",
+    ("event",),
+)
+SHARD_SECONDS = Counter(
+    "voicehost_shard_seconds_total", "Time spent on loads and on making room.", ("event",)
+)
 LOOP_LAG = Histogram(
     "voicehost_event_loop_lag_seconds",
     "How late an event loop is: every connection of the process waits for so long.",

@@ -2,6 +2,7 @@
 
 import structlog
 
+from models_registry.shards.stats import ShardCounters, ShardStats
 from monitoring import metrics
 from tts.engine.observer import StepStats
 from tts.engine.outcome import SpeechOutcome
@@ -9,8 +10,29 @@ from tts.engine.outcome import SpeechOutcome
 log = structlog.get_logger(__name__)
 
 
+_SHARD_COUNTERS = {
+    metrics.SHARD_EVENTS: {
+        "hit": "hits",
+        "load": "loads",
+        "failed_load": "failed_loads",
+        "unload": "unloads",
+        "refused": "refused",
+    },
+    metrics.SHARD_BYTES: {
+        "loaded": "loaded_bytes",
+        "unloaded": "unloaded_bytes",
+        "freed": "freed_bytes",
+    },
+    metrics.SHARD_SECONDS: {"load": "load_seconds", "unload": "unload_seconds"},
+}
+"""The fields of a manager's counters, by metric and label."""
+
+
 class MetricsObserver:
     """Counts what the engine and the web process report."""
+
+    def __init__(self) -> None:
+        self._shards = ShardCounters()
 
     def step_finished(self, stats: StepStats) -> None:
         """Record one engine step."""
@@ -21,6 +43,19 @@ class MetricsObserver:
         """Show what the worker has at this moment."""
         metrics.WAITING.set(waiting)
         metrics.ACTIVE.set(active)
+
+    def shards_counted(self, stats: ShardStats) -> None:
+        """Show what the worker's shards take, and count what happened since the last time."""
+        metrics.SHARD_LIMIT.set(stats.limit)
+        metrics.SHARD_ACCOUNTED.set(stats.accounted)
+        metrics.SHARD_RESERVED.set(stats.reserved)
+        metrics.SHARD_DEVICE.set(stats.reported)
+        metrics.SHARD_RESIDENTS.set(len(stats.residents))
+        before, now = self._shards, stats.counters
+        self._shards = now
+        for counter, events in _SHARD_COUNTERS.items():
+            for event, field in events.items():
+                counter.labels(event).inc(getattr(now, field) - getattr(before, field))
 
     def speech_finished(self, outcome: SpeechOutcome) -> None:
         """Record one request."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from models_registry.shards.stats import ShardStats
 from tts.engine.outcome import SpeechOutcome
 
 
@@ -30,6 +31,9 @@ class WorkerObserver(EngineObserver, Protocol):
     def requests_counted(self, waiting: int, active: int) -> None:
         """The worker's requests at a heartbeat, over all versions; told also while it is idle."""
 
+    def shards_counted(self, stats: ShardStats) -> None:
+        """What the worker's shards take of its device, at a heartbeat."""
+
 
 class OutcomeObserver(Protocol):
     """Receives the outcome of every request, once."""
@@ -45,6 +49,9 @@ class NullObserver:
         """Ignore it."""
 
     def requests_counted(self, waiting: int, active: int) -> None:
+        """Ignore it."""
+
+    def shards_counted(self, stats: ShardStats) -> None:
         """Ignore it."""
 
     def speech_finished(self, outcome: SpeechOutcome) -> None:

@@ -10,6 +10,7 @@ from models_registry.leases import RouteLeases
 from models_registry.selectors import UnreadableVersion, VersionSpec, versions_with_weight
 from models_registry.shards.budget import HIGH_WATER, ShardBudget
 from models_registry.shards.manager import ShardManager
+from models_registry.shards.stats import ShardStats
 from models_registry.storage import shard_store
 from tts.consumers.batching import BatchingConsumer
 from tts.consumers.worker.loading import Version
@@ -46,6 +47,11 @@ class Observers:
         """Pass it on."""
         for observer in self._observers:
             observer.requests_counted(waiting, active)
+
+    def shards_counted(self, stats: ShardStats) -> None:
+        """Pass it on."""
+        for observer in self._observers:
+            observer.shards_counted(stats)
 
 
 def shard_manager(device: str, *, limit: int = 0, high_water: float = HIGH_WATER) -> ShardManager:
@@ -96,6 +102,11 @@ def consumer_build(
     manager = shard_manager(device, limit=shard_limit, high_water=shard_high_water)
     loader = ShardLoader(Device(device, threads=lanes), manager, notify, shard_store().local)
     leases = RouteLeases(client=lambda: client)
+
+    def counted(waiting: int, active: int) -> None:
+        observer.requests_counted(waiting, active)
+        observer.shards_counted(manager.stats())
+
     return BatchingConsumer(
         worker_id,
         client,
@@ -104,7 +115,7 @@ def consumer_build(
         versions_read,
         leases.count,
         supervised=supervised,
-        counted=observer.requests_counted,
+        counted=counted,
     )
 
 
