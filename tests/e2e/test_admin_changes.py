@@ -45,7 +45,7 @@ def logged(admin: Admin, name: str, thing: str, action: str, change: str = "") -
     entry = admin.latest_change(name)
     assert (entry["Who"], entry["Thing"], entry["Action"].lower()) == ("admin", thing, action)
     assert change in entry["Changes"]
-    at = datetime.strptime(entry["When (UTC)"], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+    at = datetime.strptime(entry["When"], "%Y-%m-%d %H:%M:%S UTC").replace(tzinfo=UTC)
     assert abs(datetime.now(UTC) - at) < LOG_SLACK
 
 

@@ -247,9 +247,9 @@ def test_setting_that_is_not_taken(client: Abuser, update: dict[str, Any], param
         ({"voice": "nobody"}, "Hi.", 404, "voice_not_found", "voice"),
         ({"model": "nothing"}, "Hi.", 404, "model_not_found", "model"),
         ({"quality_tier": "gold"}, "Hi.", 400, "unknown_quality_tier", "quality_tier"),
-        ({}, "a\0b", 400, "invalid_character", "input"),
-        ({}, "Привет", 400, "unsupported_language", "input"),
-        ({}, "Go on [speed_12]now.", 400, "invalid_control_token", "input"),
+        ({}, "a\0b", 400, "invalid_character", "text"),
+        ({}, "Привет", 400, "unsupported_language", "text"),
+        ({}, "Go on [speed_12]now.", 400, "invalid_control_token", "text"),
         ({"voice": "english-only"}, "你好。", 400, "language_not_supported", "voice"),
     ],
 )  # fmt: skip
@@ -275,7 +275,7 @@ def test_text_over_the_tiers_limit(target: Target) -> None:
     with opened(target, secret=target.keys["narrow"]) as abuser:
         abuser.send("session.update", model="tone", voice="tone-a")
         abuser.send("input_text.append", text="a" * 2_001)
-        abuser.error("string_above_max_length", 400, "input")
+        abuser.error("string_above_max_length", 400, "text")
 
 
 def test_frames_out_of_order(client: Abuser) -> None:
